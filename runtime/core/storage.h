@@ -1,0 +1,49 @@
+// Storage: the memory that a Plan runs in: per device an arena, a persistent and an io area.
+//
+// Everything is allocated at creation, zeroed, aligned to at least plan::kAlign, large areas on huge pages where the system
+// grants them. Nothing is allocated later. Pages are touched only when used, so creating a Storage costs microseconds.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/core/array.h"
+#include "runtime/core/plan_view.h"
+
+namespace mxc::core {
+
+class Storage {
+ public:
+  Storage() = default;
+  Storage(Storage&&) = default;
+  Storage& operator=(Storage&& other);
+  ~Storage();
+
+  // `out_of_memory` if the system has not enough; `unsupported` if a device is not a CPU.
+  static Status create(const PlanView& view, Storage* storage);
+
+  void* base(plan::Space space, uint16_t device) const;
+  void* address(const plan::Buffer& buffer) const;
+
+  // Writes a hyper-parameter (converted to the dtype of its buffer) or all default values.
+  // Threads: not while a graph that reads it runs.
+  void set_hyper(const PlanView& view, uint32_t hyper, double value) const;
+  double get_hyper(const PlanView& view, uint32_t hyper) const;
+  void set_default_hypers(const PlanView& view) const;
+
+ private:
+  struct Area {
+    void* mapping;           // what to unmap; null if the area is empty
+    uint64_t mapping_bytes;
+    void* base;
+  };
+  static bool map(uint64_t bytes, Area* area);
+  void unmap();
+
+  Array<Area> areas_;  // device * 3 + space
+};
+
+// A scalar of any dtype as a double (boolean: 0 or 1; i64 and i32 are rounded towards zero when written).
+void write_scalar(plan::DType dtype, void* address, double value);
+double read_scalar(plan::DType dtype, const void* address);
+
+}  // namespace mxc::core
