@@ -69,16 +69,17 @@ class Executor {
 
   struct Op {
     OpKind kind;
-    uint32_t index;        // step (kernel, copy), block (loops), item number (items)
+    uint32_t index;        // step (kernel, copy), position in loops_ (loops), item number (items)
     uint32_t first_slot;   // its arguments in slots_
     uint32_t other;        // loops: the position of the other end
     plan::Kernel kernel;
   };
-  // An argument that moves with the iterations of a loop, or is bound by the caller.
+  // An argument that moves with the iterations of a loop.
   struct Moving {
     uint32_t slot;
     uint32_t buffer;
     int64_t stride;
+    uint32_t next;  // of the same loop; kNone at the end
   };
   struct Bound {
     uint32_t buffer;
@@ -86,7 +87,7 @@ class Executor {
   };
   struct Loop {
     uint32_t block;
-    uint32_t first_moving, moving_count;
+    uint32_t first_moving;
     int64_t trips, iteration;  // of the running execution
   };
 
@@ -101,11 +102,11 @@ class Executor {
   const Storage* storage_ = nullptr;
   ThreadPool* pool_ = nullptr;
   Array<Op> ops_;
-  Array<void*> slots_;          // argument addresses, per step contiguous
-  Array<uint32_t> slot_buffer_; // the buffer of each slot
+  Array<void*> slots_;           // argument addresses, per step contiguous
+  Array<uint32_t> slot_buffer_;  // the buffer of each slot
   Array<Moving> moving_;
   Array<Loop> loops_;
-  Array<Bound> bound_;          // io buffers of the graph's steps
+  Array<Bound> bound_;          // all io buffers
 };
 
 }  // namespace mxc::core

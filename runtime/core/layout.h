@@ -14,7 +14,8 @@ namespace mxc::core {
 uint64_t plain_bytes(const plan::Buffer& buffer, int64_t n);
 
 // Writes the first n samples of `physical` from `plain`. Padding elements of blocks become zero as far as they belong to the
-// written samples; other samples stay untouched.
+// written samples; other samples stay untouched
+// (where the batch axis itself is blocked: those of later blocks).
 // Requires: plain has plain_bytes(buffer, n), physical used_bytes(buffer, n) bytes; 0 <= n <= batch_capacity(buffer).
 void pack(const plan::Buffer& buffer, int64_t n, const void* plain, void* physical);
 

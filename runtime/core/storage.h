@@ -42,7 +42,8 @@ class Storage {
   Array<Area> areas_;  // device * 3 + space
 };
 
-// A scalar of any dtype as a double (boolean: 0 or 1; i64 and i32 are rounded towards zero when written).
+// A scalar as a double (boolean: 0 or 1; integers are rounded towards zero when written).
+// Requires: dtype is neither f16 nor bf16 (the Plan check admits none for hyper-parameters); value fits the type.
 void write_scalar(plan::DType dtype, void* address, double value);
 double read_scalar(plan::DType dtype, const void* address);
 
