@@ -1,0 +1,64 @@
+// The questions that passes and code generation may ask of an operation. An op that lacks an answer does not link.
+#ifndef MXC_IR_INTERFACES_TD
+#define MXC_IR_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Mx_OpRules : OpInterface<"OpRules"> {
+  let cppNamespace = "::mxc::mx";
+  let description = [{What every computing op answers.}];
+  let methods = [
+    InterfaceMethod<[{Sets the types of the results from those of the operands and the attributes, and the shapes of
+      parameters that are still unknown. Emits a diagnostic and fails if they do not fit.}],
+      "::mlir::LogicalResult", "inferTypes", (ins)>,
+    InterfaceMethod<[{Builds the gradients of the operands that are wanted from the gradients of the results.
+      Fails, without a diagnostic, if the op has no gradient.}],
+      "::mlir::LogicalResult", "buildGradient", (ins "::mxc::GradientBuilder&":$g)>,
+    InterfaceMethod<[{Writes the computation as loops, target-neutral (ir/kernel.h).}],
+      "::mlir::LogicalResult", "lower", (ins "::mxc::KernelBuilder&":$k)>,
+    InterfaceMethod<[{In-place fact: result `result` may be written over operand `operand`, given that nobody needs the
+      operand afterwards.}],
+      "bool", "canOverwrite", (ins "unsigned":$operand, "unsigned":$result)>,
+  ];
+}
+
+def Mx_ElementwiseRules : OpInterface<"ElementwiseRules"> {
+  let cppNamespace = "::mxc::mx";
+  let methods = [
+    InterfaceMethod<[{The value of each result at one point (or at a vector of points) from those of the operands.}],
+      "::llvm::SmallVector<::mlir::Value>", "body", (ins "::mxc::Body&":$b, "::mlir::ValueRange":$x)>,
+  ];
+}
+
+def Mx_ModeRules : OpInterface<"ModeRules"> {
+  let cppNamespace = "::mxc::mx";
+  let description = [{An op that does other things in training than in evaluation (dropout, batch norm). The pass
+    build-graphs replaces it.}];
+  let methods = [
+    InterfaceMethod<[{Builds what the op means in training or in evaluation, at the builder's place, and returns
+      replacements for its results. State operands and their new values are reported through `newState(operand index, value)`.}],
+      "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildForMode",
+      (ins "::mxc::ModeBuilder&":$m)>,
+  ];
+}
+
+def Mx_LayoutRules : OpInterface<"LayoutRules"> {
+  let cppNamespace = "::mxc::mx";
+  let description = [{An op with wishes about the layout of its operands and results. Others read any layout; their results take
+    that of their first operand if the shapes agree, else row-major.}];
+  let methods = [
+    InterfaceMethod<[{The type that operand `operand` should have, given vectors of `lanes` elements; its present type if any will
+      do. Passes insert what is needed to get it.}],
+      "::mxc::TensorType", "wantedOperandType", (ins "unsigned":$operand, "int64_t":$lanes)>,
+    InterfaceMethod<[{The type that result `result` should have if nobody objects.}],
+      "::mxc::TensorType", "wantedResultType", (ins "unsigned":$result, "int64_t":$lanes)>,
+  ];
+}
+
+def Mx_ViewRules : OpInterface<"ViewRules"> {
+  let cppNamespace = "::mxc::mx";
+  let description = [{An op whose result is its first operand's memory read with another shape: no kernel. Operand and result
+    are row-major.}];
+}
+
+#endif

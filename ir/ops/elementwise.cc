@@ -1,0 +1,267 @@
+// Bodies and gradients of the elementwise family.
+#include "ir/ops/elementwise.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "ir/ops/elementwise.cc.inc"
+
+namespace mxc::mx {
+
+void registerFamily_elementwise(MxDialect& dialect) {
+  dialect.registerOps<
+#define GET_OP_LIST
+#include "ir/ops/elementwise.cc.inc"
+      >();
+}
+
+Value makeConstant(OpBuilder& builder, Location loc, double value, Type element) {
+  return make<ConstantOp>(builder, loc, {}, {builder.getNamedAttr("value", builder.getF64FloatAttr(value)),
+                                            builder.getNamedAttr("element", TypeAttr::get(element))});
+}
+
+namespace {
+
+using Values = SmallVector<Value>;
+
+Value sigmoidOf(Body& b, Value x) { return b.div(b.constant(1, x), b.add(b.constant(1, x), b.exp(b.neg(x)))); }
+
+// max(x, 0) + log1p(exp(-|x|)): neither overflows nor loses small values.
+Value softplusOf(Body& b, Value x) { return b.add(b.max(x, b.constant(0, x)), b.log1p(b.exp(b.neg(b.abs(x))))); }
+
+constexpr double kInvSqrt2 = 0.70710678118654752440;
+constexpr double kInvSqrt2Pi = 0.39894228040143267794;
+constexpr double kTwoOverSqrtPi = 1.12837916709551257390;
+
+// The normal distribution function.
+Value phi(GradientBuilder& g, Value x) {
+  Value erf = g.make<ErfOp>({g.mul(x, g.constant(kInvSqrt2, x))});
+  return g.mul(g.constant(0.5, x), g.add(g.constant(1, x), erf));
+}
+
+}  // namespace
+
+// ---- Unary ------------------------------------------------------------------------------------------------------------------
+Values NegOp::body(Body& b, ValueRange x) { return {b.neg(x[0])}; }
+LogicalResult NegOp::buildGradient(GradientBuilder& g) { return g.set(0, g.neg(g.dy())), success(); }
+
+Values ExpOp::body(Body& b, ValueRange x) { return {b.exp(x[0])}; }
+LogicalResult ExpOp::buildGradient(GradientBuilder& g) { return g.set(0, g.mul(g.dy(), getOutput())), success(); }
+
+Values LogOp::body(Body& b, ValueRange x) { return {b.log(x[0])}; }
+LogicalResult LogOp::buildGradient(GradientBuilder& g) { return g.set(0, g.div(g.dy(), getInput())), success(); }
+
+Values Log1pOp::body(Body& b, ValueRange x) { return {b.log1p(x[0])}; }
+LogicalResult Log1pOp::buildGradient(GradientBuilder& g) {
+  return g.set(0, g.div(g.dy(), g.add(g.constant(1, getInput()), getInput()))), success();
+}
+
+Values TanhOp::body(Body& b, ValueRange x) { return {b.tanh(x[0])}; }
+LogicalResult TanhOp::buildGradient(GradientBuilder& g) {
+  Value y = getOutput();
+  return g.set(0, g.mul(g.dy(), g.sub(g.constant(1, y), g.mul(y, y)))), success();
+}
+
+Values SigmoidOp::body(Body& b, ValueRange x) { return {sigmoidOf(b, x[0])}; }
+LogicalResult SigmoidOp::buildGradient(GradientBuilder& g) {
+  Value y = getOutput();
+  return g.set(0, g.mul(g.dy(), g.mul(y, g.sub(g.constant(1, y), y)))), success();
+}
+
+// A NaN stays one.
+Values ReluOp::body(Body& b, ValueRange x) { return {b.max(x[0], b.constant(0, x[0]))}; }
+LogicalResult ReluOp::buildGradient(GradientBuilder& g) {
+  return g.set(0, g.make<PickPositiveOp>({getOutput(), g.dy(), g.constant(0, g.dy())})), success();
+}
+
+Values SoftplusOp::body(Body& b, ValueRange x) { return {softplusOf(b, x[0])}; }
+LogicalResult SoftplusOp::buildGradient(GradientBuilder& g) {
+  return g.set(0, g.mul(g.dy(), g.make<SigmoidOp>({getInput()}))), success();
+}
+
+Values SiluOp::body(Body& b, ValueRange x) { return {b.mul(x[0], sigmoidOf(b, x[0]))}; }
+LogicalResult SiluOp::buildGradient(GradientBuilder& g) {
+  Value s = g.make<SigmoidOp>({getInput()});
+  Value slope = g.mul(s, g.add(g.constant(1, s), g.mul(getInput(), g.sub(g.constant(1, s), s))));
+  return g.set(0, g.mul(g.dy(), slope)), success();
+}
+
+Values GeluOp::body(Body& b, ValueRange x) {
+  Value erf = b.erf(b.mul(x[0], b.constant(kInvSqrt2, x[0])));
+  return {b.mul(x[0], b.mul(b.constant(0.5, x[0]), b.add(b.constant(1, x[0]), erf)))};
+}
+LogicalResult GeluOp::buildGradient(GradientBuilder& g) {
+  Value x = getInput();
+  Value density = g.mul(g.constant(kInvSqrt2Pi, x), g.make<ExpOp>({g.mul(g.constant(-0.5, x), g.mul(x, x))}));
+  return g.set(0, g.mul(g.dy(), g.add(phi(g, x), g.mul(x, density)))), success();
+}
+
+Values AbsOp::body(Body& b, ValueRange x) { return {b.abs(x[0])}; }
+LogicalResult AbsOp::buildGradient(GradientBuilder& g) {
+  Value zero = g.constant(0, g.dy());
+  Value negative = g.make<PickPositiveOp>({g.neg(getInput()), g.neg(g.dy()), zero});
+  return g.set(0, g.make<PickPositiveOp>({getInput(), g.dy(), negative})), success();
+}
+
+Values SqrtOp::body(Body& b, ValueRange x) { return {b.sqrt(x[0])}; }
+LogicalResult SqrtOp::buildGradient(GradientBuilder& g) {
+  return g.set(0, g.div(g.mul(g.constant(0.5, g.dy()), g.dy()), getOutput())), success();
+}
+
+Values RsqrtOp::body(Body& b, ValueRange x) { return {b.rsqrt(x[0])}; }
+LogicalResult RsqrtOp::buildGradient(GradientBuilder& g) {
+  Value y = getOutput();
+  return g.set(0, g.mul(g.mul(g.constant(-0.5, y), g.dy()), g.mul(y, g.mul(y, y)))), success();
+}
+
+Values SquareOp::body(Body& b, ValueRange x) { return {b.mul(x[0], x[0])}; }
+LogicalResult SquareOp::buildGradient(GradientBuilder& g) {
+  return g.set(0, g.mul(g.mul(g.constant(2, g.dy()), g.dy()), getInput())), success();
+}
+
+Values ErfOp::body(Body& b, ValueRange x) { return {b.erf(x[0])}; }
+LogicalResult ErfOp::buildGradient(GradientBuilder& g) {
+  Value x = getInput();
+  Value slope = g.mul(g.constant(kTwoOverSqrtPi, x), g.make<ExpOp>({g.neg(g.mul(x, x))}));
+  return g.set(0, g.mul(g.dy(), slope)), success();
+}
+
+Values SinOp::body(Body& b, ValueRange x) { return {b.sin(x[0])}; }
+LogicalResult SinOp::buildGradient(GradientBuilder& g) { return g.set(0, g.mul(g.dy(), g.make<CosOp>({getInput()}))), success(); }
+
+Values CosOp::body(Body& b, ValueRange x) { return {b.cos(x[0])}; }
+LogicalResult CosOp::buildGradient(GradientBuilder& g) {
+  return g.set(0, g.neg(g.mul(g.dy(), g.make<SinOp>({getInput()})))), success();
+}
+
+Values StopGradientOp::body(Body& b, ValueRange x) { return {x[0]}; }
+LogicalResult StopGradientOp::buildGradient(GradientBuilder& g) { return success(); }
+
+Values LeakyReluOp::body(Body& b, ValueRange x) {
+  Value slope = b.constant(getSlope().convertToDouble(), x[0]);
+  return {b.select(b.gt(x[0], b.constant(0, x[0])), x[0], b.mul(slope, x[0]))};
+}
+LogicalResult LeakyReluOp::buildGradient(GradientBuilder& g) {
+  Value slope = g.constant(getSlope().convertToDouble(), g.dy());
+  return g.set(0, g.make<PickPositiveOp>({getInput(), g.dy(), g.mul(slope, g.dy())})), success();
+}
+
+Values EluOp::body(Body& b, ValueRange x) {
+  Value alpha = b.constant(getAlpha().convertToDouble(), x[0]);
+  Value low = b.mul(alpha, b.sub(b.exp(x[0]), b.constant(1, x[0])));
+  return {b.select(b.gt(x[0], b.constant(0, x[0])), x[0], low)};
+}
+LogicalResult EluOp::buildGradient(GradientBuilder& g) {
+  Value low = g.mul(g.dy(), g.add(getOutput(), g.constant(getAlpha().convertToDouble(), g.dy())));
+  return g.set(0, g.make<PickPositiveOp>({getInput(), g.dy(), low})), success();
+}
+
+// ---- Binary -----------------------------------------------------------------------------------------------------------------
+Values AddOp::body(Body& b, ValueRange x) { return {b.add(x[0], x[1])}; }
+LogicalResult AddOp::buildGradient(GradientBuilder& g) {
+  for (unsigned i : {0u, 1u})
+    if (g.wants(i)) g.set(i, g.dy());
+  return success();
+}
+
+Values SubOp::body(Body& b, ValueRange x) { return {b.sub(x[0], x[1])}; }
+LogicalResult SubOp::buildGradient(GradientBuilder& g) {
+  if (g.wants(0)) g.set(0, g.dy());
+  if (g.wants(1)) g.set(1, g.neg(g.dy()));
+  return success();
+}
+
+Values MulOp::body(Body& b, ValueRange x) { return {b.mul(x[0], x[1])}; }
+LogicalResult MulOp::buildGradient(GradientBuilder& g) {
+  if (g.wants(0)) g.set(0, g.mul(g.dy(), getB()));
+  if (g.wants(1)) g.set(1, g.mul(g.dy(), getA()));
+  return success();
+}
+
+Values DivOp::body(Body& b, ValueRange x) { return {b.div(x[0], x[1])}; }
+LogicalResult DivOp::buildGradient(GradientBuilder& g) {
+  if (g.wants(0)) g.set(0, g.div(g.dy(), getB()));
+  if (g.wants(1)) g.set(1, g.neg(g.div(g.mul(g.dy(), getOutput()), getB())));
+  return success();
+}
+
+Values PowOp::body(Body& b, ValueRange x) { return {b.pow(x[0], x[1])}; }
+LogicalResult PowOp::buildGradient(GradientBuilder& g) {
+  Value a = getA(), exponent = getB();
+  if (g.wants(0)) {
+    Value lower = g.make<PowOp>({a, g.sub(exponent, g.constant(1, exponent))});
+    g.set(0, g.mul(g.dy(), g.mul(exponent, lower)));
+  }
+  if (g.wants(1)) g.set(1, g.mul(g.dy(), g.mul(getOutput(), g.make<LogOp>({a}))));
+  return success();
+}
+
+Values MaximumOp::body(Body& b, ValueRange x) { return {b.max(x[0], x[1])}; }
+LogicalResult MaximumOp::buildGradient(GradientBuilder& g) {
+  Value zero = g.constant(0, g.dy()), loses = g.sub(getB(), getA());
+  if (g.wants(0)) g.set(0, g.make<PickPositiveOp>({loses, zero, g.dy()}));
+  if (g.wants(1)) g.set(1, g.make<PickPositiveOp>({loses, g.dy(), zero}));
+  return success();
+}
+
+Values MinimumOp::body(Body& b, ValueRange x) { return {b.min(x[0], x[1])}; }
+LogicalResult MinimumOp::buildGradient(GradientBuilder& g) {
+  Value zero = g.constant(0, g.dy()), loses = g.sub(getA(), getB());
+  if (g.wants(0)) g.set(0, g.make<PickPositiveOp>({loses, zero, g.dy()}));
+  if (g.wants(1)) g.set(1, g.make<PickPositiveOp>({loses, g.dy(), zero}));
+  return success();
+}
+
+// ---- Built by gradients and passes -----------------------------------------------------------------------------------------
+LogicalResult ConstantOp::inferTypes() { return setResult(*this, 0, tensorType({}, getElement())), success(); }
+LogicalResult ConstantOp::lower(KernelBuilder& k) { return lowerElementwise(*this, k); }
+bool ConstantOp::canOverwrite(unsigned, unsigned) { return false; }
+Values ConstantOp::body(Body& b, ValueRange) { return {b.constant(getValue().convertToDouble(), getElement())}; }
+LogicalResult ConstantOp::buildGradient(GradientBuilder&) { return success(); }
+
+LogicalResult BroadcastOp::inferTypes() {
+  FailureOr<TensorType> from = expectRank(*this, 0, -1);
+  if (failed(from)) return failure();
+  auto to = cast<RankedTensorType>(getTo());
+  FailureOr<TensorType> both = broadcast(*this, *from, to);
+  if (failed(both)) return failure();
+  if (both->getShape() != to.getShape()) return emitOpError() << "cannot spread " << shapeText(*from) << " to " << shapeText(to);
+  return setResult(*this, 0, to), success();
+}
+LogicalResult BroadcastOp::lower(KernelBuilder& k) { return lowerElementwise(*this, k); }
+bool BroadcastOp::canOverwrite(unsigned operand, unsigned result) { return sameStorage(*this, operand, result); }
+Values BroadcastOp::body(Body& b, ValueRange x) { return {x[0]}; }
+LogicalResult BroadcastOp::buildGradient(GradientBuilder& g) { return g.set(0, g.dy()), success(); }
+
+LogicalResult CastOp::inferTypes() {
+  FailureOr<TensorType> from = expectRank(*this, 0, -1);
+  if (failed(from)) return failure();
+  return setResult(*this, 0, withElement(*from, getTo())), success();
+}
+LogicalResult CastOp::lower(KernelBuilder& k) { return lowerElementwise(*this, k); }
+bool CastOp::canOverwrite(unsigned operand, unsigned result) { return sameStorage(*this, operand, result); }
+Values CastOp::body(Body& b, ValueRange x) { return {b.cast(x[0], getTo())}; }
+LogicalResult CastOp::buildGradient(GradientBuilder& g) {
+  Type from = rankedType(getInput()).getElementType();
+  if (!isa<FloatType>(from)) return success();
+  return g.set(0, g.make<CastOp>({g.dy()}, g.builder.getNamedAttr("to", TypeAttr::get(from)))), success();
+}
+
+Values PickPositiveOp::body(Body& b, ValueRange x) { return {b.select(b.gt(x[0], b.constant(0, x[0])), x[1], x[2])}; }
+LogicalResult PickPositiveOp::buildGradient(GradientBuilder& g) {
+  Value zero = g.constant(0, g.dy());
+  if (g.wants(1)) g.set(1, g.make<PickPositiveOp>({getX(), g.dy(), zero}));
+  if (g.wants(2)) g.set(2, g.make<PickPositiveOp>({getX(), zero, g.dy()}));
+  return success();
+}
+
+Values DivByCountOp::body(Body& b, ValueRange x) {
+  Value count = b.constant(static_cast<double>(getPerSample()), b.builder.getI64Type());
+  if (getBatched()) count = b.mul(count, b.batch());
+  return {b.div(x[0], b.cast(count, elementType(x[0].getType())))};
+}
+LogicalResult DivByCountOp::buildGradient(GradientBuilder& g) {
+  return g.set(0, g.make<DivByCountOp>({g.dy()}, (*this)->getAttrs())), success();
+}
+
+}  // namespace mxc::mx

@@ -1,0 +1,5 @@
+// The loss family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/loss.h.inc"

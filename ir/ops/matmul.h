@@ -1,0 +1,5 @@
+// The matmul family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/matmul.h.inc"

@@ -1,0 +1,186 @@
+// One loop nest serves all reductions: lanes run over the contiguous axis, kept or reduced.
+#include "ir/ops/reduce.h"
+
+#include "ir/ops/elementwise.h"
+#include "ir/ops/shape.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "ir/ops/reduce.cc.inc"
+
+namespace mxc::mx {
+
+void registerFamily_reduce(MxDialect& dialect) {
+  dialect.registerOps<
+#define GET_OP_LIST
+#include "ir/ops/reduce.cc.inc"
+      >();
+}
+
+namespace {
+
+// The reduced axes, sorted, none of them negative; all if `axes` is empty.
+FailureOr<SmallVector<int64_t>> reducedAxes(Operation* op, ArrayRef<int64_t> axes, int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t axis : axes) {
+    FailureOr<int64_t> checked = checkAxis(op, axis, rank);
+    if (failed(checked)) return failure();
+    if (llvm::is_contained(result, *checked)) return op->emitOpError() << "names axis " << axis << " twice";
+    result.push_back(*checked);
+  }
+  if (axes.empty())
+    for (int64_t axis = 0; axis < rank; ++axis) result.push_back(axis);
+  llvm::sort(result);
+  return result;
+}
+
+// The type with the reduced axes of size 1.
+TensorType keptType(TensorType type, ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> dims(type.getShape());
+  for (int64_t axis : axes) dims[axis] = 1;
+  int64_t batch = batchAxis(type);
+  if (llvm::is_contained(axes, batch)) batch = -1;
+  return tensorType(dims, type.getElementType(), batch, std::max<int64_t>(1, batchUnit(type)));
+}
+
+TensorType droppedType(TensorType type, ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> dims;
+  int64_t batch = -1;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    if (llvm::is_contained(axes, axis)) continue;
+    if (batchAxis(type) == axis) batch = dims.size();
+    dims.push_back(type.getDimSize(axis));
+  }
+  return tensorType(dims, type.getElementType(), batch, std::max<int64_t>(1, batchUnit(type)));
+}
+
+template <typename OpType>
+LogicalResult inferReduce(OpType op) {
+  FailureOr<TensorType> type = expectRank(op, 0, -1);
+  if (failed(type)) return failure();
+  FailureOr<SmallVector<int64_t>> axes = reducedAxes(op, op.getAxes(), type->getRank());
+  if (failed(axes)) return failure();
+  setResult(op, 0, op.getKeepDims() ? keptType(*type, *axes) : droppedType(*type, *axes));
+  return success();
+}
+
+// finish(body, reduced value, the reduced extents) gives the stored value.
+using Finish = llvm::function_ref<Value(Value, ArrayRef<Extent>)>;
+
+template <typename OpType>
+LogicalResult lowerReduce(OpType op, KernelBuilder& k, Combine combine, Finish finish) {
+  TensorType type = rankedType(op.getInput());
+  SmallVector<int64_t> axes = *reducedAxes(op, op.getAxes(), type.getRank());
+  SmallVector<Extent> extents;
+  for (int64_t axis : axes) extents.push_back(extentOf(type, axis));
+  SmallVector<Range> ranges(extents.begin(), extents.end());
+  auto point = [&](At kept) {
+    Value reduced = k.reduce1(combine, ranges, [&](At inner) {
+      Indices at;
+      const Index *next = kept.begin(), *in = inner.begin();
+      for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+        if (llvm::is_contained(axes, axis)) {
+          if (op.getKeepDims()) ++next;
+          at.push_back(*in++);
+        } else {
+          at.push_back(*next++);
+        }
+      }
+      return k.load(op.getInput(), at);
+    });
+    k.store(op.getOutput(), kept, finish(reduced, extents));
+  };
+  if (llvm::is_contained(axes, k.innermostAxis(op.getInput()))) {
+    TensorType result = rankedType(op.getOutput());
+    SmallVector<Extent> kept;
+    for (int64_t axis = 0; axis < result.getRank(); ++axis) kept.push_back(extentOf(result, axis));
+    k.rows(kept, point);
+  } else {
+    k.forall(op.getOutput(), point);
+  }
+  return success();
+}
+
+// `value`, of a reduction's result type, with the reduced axes back in place.
+Value restored(GradientBuilder& g, Operation* op, Value value) {
+  TensorType type = rankedType(op->getOperand(0));
+  SmallVector<int64_t> axes = *reducedAxes(op, op->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef(), type.getRank());
+  TensorType kept = keptType(type, axes);
+  if (rankedType(value).getShape() == kept.getShape()) return value;
+  return g.make<ReshapeOp>({value}, g.builder.getNamedAttr("shape", g.builder.getDenseI64ArrayAttr(kept.getShape())));
+}
+
+Value spread(GradientBuilder& g, Operation* op, Value value) {
+  TensorType type = rankedType(op->getOperand(0));
+  return g.make<BroadcastOp>({restored(g, op, value)}, g.builder.getNamedAttr("to", TypeAttr::get(plain(type))));
+}
+
+// The number of reduced elements: a fixed part, and whether the batch is one of the axes.
+std::pair<int64_t, bool> reducedCount(Operation* op, ArrayRef<int64_t> given) {
+  TensorType type = rankedType(op->getOperand(0));
+  int64_t count = 1;
+  bool batched = false;
+  for (int64_t axis : *reducedAxes(op, given, type.getRank())) {
+    Extent extent = extentOf(type, axis);
+    count *= extent.isBatch() ? extent.batchUnit : extent.size;
+    batched |= extent.isBatch();
+  }
+  return {count, batched};
+}
+
+// max and min: what equals the result shares its gradient evenly.
+template <typename OpType>
+LogicalResult extremeGradient(OpType op, GradientBuilder& g) {
+  Value y = restored(g, op, op.getOutput());
+  Value mask = g.make<EqualMaskOp>({op.getInput(), y});
+  OpBuilder& b = g.builder;
+  Value ties = g.make<ReduceSumOp>({mask}, {b.getNamedAttr("axes", op.getAxesAttr()), b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
+  g.set(0, g.mul(mask, g.div(restored(g, op, g.dy()), ties)));
+  return success();
+}
+
+}  // namespace
+
+LogicalResult ReduceSumOp::inferTypes() { return inferReduce(*this); }
+LogicalResult ReduceSumOp::lower(KernelBuilder& k) {
+  return lowerReduce(*this, k, Combine::sum, [](Value v, ArrayRef<Extent>) { return v; });
+}
+bool ReduceSumOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult ReduceSumOp::buildGradient(GradientBuilder& g) { return g.set(0, spread(g, *this, g.dy())), success(); }
+
+LogicalResult ReduceMeanOp::inferTypes() { return inferReduce(*this); }
+LogicalResult ReduceMeanOp::lower(KernelBuilder& k) {
+  return lowerReduce(*this, k, Combine::sum, [&](Value v, ArrayRef<Extent> extents) {
+    return k.body().div(v, k.count(extents, elementType(v.getType())));
+  });
+}
+bool ReduceMeanOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult ReduceMeanOp::buildGradient(GradientBuilder& g) {
+  auto [count, batched] = reducedCount(*this, getAxes());
+  OpBuilder& b = g.builder;
+  Value each = g.make<DivByCountOp>({g.dy()}, {b.getNamedAttr("per_sample", b.getI64IntegerAttr(count)),
+                                              b.getNamedAttr("batched", b.getBoolAttr(batched))});
+  return g.set(0, spread(g, *this, each)), success();
+}
+
+LogicalResult ReduceMaxOp::inferTypes() { return inferReduce(*this); }
+LogicalResult ReduceMaxOp::lower(KernelBuilder& k) {
+  return lowerReduce(*this, k, Combine::max, [](Value v, ArrayRef<Extent>) { return v; });
+}
+bool ReduceMaxOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult ReduceMaxOp::buildGradient(GradientBuilder& g) { return extremeGradient(*this, g); }
+
+LogicalResult ReduceMinOp::inferTypes() { return inferReduce(*this); }
+LogicalResult ReduceMinOp::lower(KernelBuilder& k) {
+  return lowerReduce(*this, k, Combine::min, [](Value v, ArrayRef<Extent>) { return v; });
+}
+bool ReduceMinOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult ReduceMinOp::buildGradient(GradientBuilder& g) { return extremeGradient(*this, g); }
+
+SmallVector<Value> EqualMaskOp::body(Body& b, ValueRange x) {
+  return {b.select(b.eq(x[0], x[1]), b.constant(1, x[0]), b.constant(0, x[0]))};
+}
+LogicalResult EqualMaskOp::buildGradient(GradientBuilder&) { return success(); }
+
+}  // namespace mxc::mx

@@ -1,0 +1,5 @@
+// The reduce family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/reduce.h.inc"

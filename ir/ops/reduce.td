@@ -1,0 +1,26 @@
+// Reductions over axes.
+#ifndef MXC_IR_OPS_REDUCE_TD
+#define MXC_IR_OPS_REDUCE_TD
+include "ir/mx.td"
+
+class Mx_Reduce<string mnemonic, string text> : Mx_ComputeOp<mnemonic> {
+  let summary = text;
+  let description = [{`axes`: the axes to reduce, negative from the end; empty: all. They disappear, or stay with size 1 if
+    keep_dims. A batch axis is reduced over the n samples of the run.}];
+  let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes,
+    DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_ReduceSumOp : Mx_Reduce<"reduce_sum", "the sum over axes"> { let dslName = "sum"; }
+def Mx_ReduceMeanOp : Mx_Reduce<"reduce_mean", "the mean over axes"> { let dslName = "mean"; }
+def Mx_ReduceMaxOp : Mx_Reduce<"reduce_max", "the largest element over axes; its gradient is spread evenly over ties"> { let dslName = "reduce_max"; }
+def Mx_ReduceMinOp : Mx_Reduce<"reduce_min", "the smallest element over axes; its gradient is spread evenly over ties"> { let dslName = "reduce_min"; }
+
+// Not in the DSL.
+def Mx_EqualMaskOp : Mx_ElementwiseOp<"equal_mask"> {
+  let summary = "1 where a == b, else 0, in the operands' element type";
+  let arguments = (ins Mx_Tensor:$a, Mx_Tensor:$b);
+  let results = (outs Mx_Tensor:$output);
+}
+#endif
