@@ -1,0 +1,172 @@
+// The functions of the DSL that are not operations: inputs, parameters, terminals, optimizers, scopes, groups.
+#include "mxc/model.h"
+
+#include <algorithm>
+#include <set>
+
+#include "frontend/dsl/graph.h"
+#include "mxc/ops.h"
+
+namespace mxc {
+
+using detail::Node;
+using detail::Session;
+
+namespace {
+
+// Sizes and batch axis (-1: none) of a shape. Throws if a size is not positive or there are two batch axes.
+std::pair<std::vector<int64_t>, int64_t> checkShape(const std::string& name, const Shape& shape, Here where) {
+  std::vector<int64_t> sizes;
+  int64_t batch_axis = -1;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const Dim& dim = shape[axis];
+    if (dim.size <= 0)
+      throw ModelError("'" + name + "' has size " + std::to_string(dim.size) + " on axis " + std::to_string(axis) +
+                       ": sizes are positive", where);
+    if (dim.is_batch && batch_axis >= 0) throw ModelError("'" + name + "' has two batch axes", where);
+    if (dim.is_batch) batch_axis = static_cast<int64_t>(axis);
+    sizes.push_back(dim.size);
+  }
+  if (shape.size() > 8) throw ModelError("'" + name + "' has " + std::to_string(shape.size()) + " axes: at most 8", where);
+  return {sizes, batch_axis};
+}
+
+// All inputs share one batch: a run takes n samples of each.
+void checkBatch(const Session& session, const std::string& name, int64_t size, Here where) {
+  for (const Node& node : session.graph->nodes) {
+    if (node.op != "input") continue;
+    const auto& attributes = node.attributes;
+    int64_t axis = std::get<int64_t>(attributes[1].second);
+    if (axis < 0) continue;
+    int64_t other = std::get<std::vector<int64_t>>(attributes[0].second)[axis];
+    if (other != size)
+      throw ModelError("'" + name + "' has batch " + std::to_string(size) + ", but '" + node.name + "' has " + std::to_string(other),
+                       where, "'" + node.name + "' is made here", node.where);
+  }
+}
+
+Symbol add(Session& session, Node node, const std::string& name, Here where) {
+  if (session.watcher) session.watcher->at(node.op, where);
+  node.name = session.scope + name;
+  node.where = where;
+  node.place = where;
+  detail::claimName(*session.graph, node.name, where);
+  return {session.graph, detail::append(session, std::move(node)), 0};
+}
+
+// Records a minimize, report or output call.
+void terminal(std::vector<detail::Terminal> Session::*list, const char* verb, const std::string& name, const Operand& value, Here where) {
+  Session& session = detail::session(where);
+  if (session.watcher) session.watcher->at(verb, where);
+  if (!value.symbol) throw ModelError(std::string(verb) + " is given " + (value.is_number ? "a number" : "an empty symbol"), where);
+  if (value.symbol.graph() != session.graph) throw ModelError(std::string(verb) + " is given a symbol of another model", where);
+  for (const detail::Terminal& other : session.*list)
+    if (!name.empty() && other.name == name)
+      throw ModelError("there are two " + std::string(verb) + "s of the name '" + name + "'", where, "the first is here", other.where);
+  (session.*list).push_back({name, {value.symbol.node(), value.symbol.result()}, where, where});
+}
+
+void setOptimizer(const char* kind, std::vector<std::pair<std::string, double>> defaults, Here where) {
+  Session& session = detail::session(where);
+  if (session.optimizer) throw ModelError("the model has two optimizers", where, "the first is here", session.optimizer->where);
+  session.optimizer = detail::Optimizer{kind, std::move(defaults), where, where};
+}
+
+}  // namespace
+
+const char* to_string(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "f32";
+    case DType::f64: return "f64";
+    case DType::i32: return "i32";
+    case DType::i64: return "i64";
+    case DType::u8: return "u8";
+    case DType::boolean: return "bool";
+  }
+  return "";
+}
+
+Dim batch(int64_t size) {
+  Session& session = detail::session(Here::current());
+  auto chosen = session.dims.find("batch");
+  if (chosen != session.dims.end()) size = chosen->second;
+  session.used_dims["batch"] = size;
+  return {size, true};
+}
+
+const std::string& Symbol::name() const { return graph_->nodes[node_].name; }
+const std::string& Symbol::op() const { return graph_->nodes[node_].op; }
+
+Symbol input(const std::string& name, const Shape& shape, DType dtype, Here where) {
+  Session& session = detail::session(where);
+  auto [sizes, batch_axis] = checkShape(name, shape, where);
+  if (batch_axis >= 0) checkBatch(session, name, sizes[batch_axis], where);
+  Node node;
+  node.op = "input";
+  node.attributes = {{"shape", sizes}, {"batch_axis", batch_axis}, {"dtype", dtype}};
+  return add(session, std::move(node), name, where);
+}
+
+Symbol parameter(const std::string& name, const Shape& shape, const Param& param, Here where) {
+  Session& session = detail::session(where);
+  auto [sizes, batch_axis] = checkShape(name, shape, where);
+  if (batch_axis >= 0) throw ModelError("parameter '" + name + "' has a batch axis", where);
+  Init init = param.init.kind.empty() ? xavier() : param.init;
+  static constexpr const char* kGradients[] = {"write", "add", "none"};
+  Node node;
+  node.op = "parameter";
+  node.attributes = {{"shape", sizes},
+                     {"init", init.kind},
+                     {"init_args", init.args},
+                     {"trainable", true},
+                     {"lr_mult", param.lr_mult},
+                     {"wd_mult", param.wd_mult},
+                     {"gradient", std::string(kGradients[static_cast<int>(param.gradient)])}};
+  return add(session, std::move(node), name, where);
+}
+
+void minimize(const Operand& loss, Here where) { terminal(&Session::minimize, "minimize", "", loss, where); }
+void report(const std::string& name, const Operand& value, Here where) { terminal(&Session::reports, "report", name, value, where); }
+void output(const std::string& name, const Operand& value, Here where) { terminal(&Session::outputs, "output", name, value, where); }
+
+void optimizer(const sgd& kind, Here where) {
+  setOptimizer("sgd", {{"lr", kind.lr}, {"momentum", kind.momentum}, {"weight_decay", kind.weight_decay}, {"nesterov", kind.nesterov}}, where);
+}
+void optimizer(const adam& kind, Here where) {
+  setOptimizer("adam", {{"lr", kind.lr}, {"beta1", kind.beta1}, {"beta2", kind.beta2}, {"epsilon", kind.epsilon}, {"weight_decay", kind.weight_decay}}, where);
+}
+void optimizer(const adamw& kind, Here where) {
+  setOptimizer("adamw", {{"lr", kind.lr}, {"beta1", kind.beta1}, {"beta2", kind.beta2}, {"epsilon", kind.epsilon}, {"weight_decay", kind.weight_decay}}, where);
+}
+
+Scope::Scope(const std::string& name, Here where) {
+  Session& session = detail::session(where);
+  outer_length_ = session.scope.size();
+  session.scope += name + ".";
+}
+Scope::~Scope() { detail::session(Here::current()).scope.resize(outer_length_); }
+
+Group internals(const Group& group) {
+  if (group.empty()) return {};
+  const auto& graph = group[0].graph();
+  std::set<int32_t> needed;
+  for (const Symbol& symbol : group) needed.insert(symbol.node());
+  Group result;
+  for (int32_t i = static_cast<int32_t>(graph->nodes.size()) - 1; i >= 0; --i) {
+    if (!needed.contains(i)) continue;
+    const Node& node = graph->nodes[i];
+    for (const detail::NodeInput& input : node.inputs)
+      for (detail::Edge edge : input.edges) needed.insert(edge.node);
+    for (int32_t r = node.results - 1; r >= 0; --r) result.push_back({graph, i, r});
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+Symbol operator+(Operand left, Operand right) { return mxc::add(left, right, {}, left.where); }
+Symbol operator-(Operand left, Operand right) { return sub(left, right, {}, left.where); }
+Symbol operator*(Operand left, Operand right) { return mul(left, right, {}, left.where); }
+Symbol operator/(Operand left, Operand right) { return div(left, right, {}, left.where); }
+Symbol operator-(Operand operand) { return neg(operand, {}, operand.where); }
+
+}  // namespace mxc

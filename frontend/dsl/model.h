@@ -1,0 +1,58 @@
+// What makes a graph of symbols a model: inputs, parameters of one's own, the loss, reports, outputs, the optimizer.
+#pragma once
+
+#include <string>
+
+#include "mxc/parameter.h"
+#include "mxc/symbol.h"
+#include "mxc/types.h"
+
+namespace mxc {
+
+namespace detail {
+// Where a model is written; found under the symbol mxc_model_<name>.
+struct ModelInfo {
+  const char* name;
+  const char* file;
+  unsigned line;
+};
+}  // namespace detail
+
+// MXC_MODEL(lenet) { ... } describes a model. A file may hold several; `mxc compile --model=lenet` chooses.
+#define MXC_MODEL(name)                                                                             \
+  extern "C" const mxc::detail::ModelInfo mxc_model_##name;                                         \
+  extern "C" constexpr mxc::detail::ModelInfo mxc_model_##name = {#name, __FILE__, __LINE__};       \
+  extern "C" void mxc_stage_##name();                                                               \
+  extern "C" void mxc_stage_##name()
+
+// Data that comes from outside: input("image", {batch(64), 1, 28, 28}). At most one axis is the batch; all inputs' batches are equal.
+// Throws ModelError if the name is taken or a size is not positive.
+Symbol input(const std::string& name, const Shape& shape, DType dtype = f32, Here where = Here::current());
+
+// A parameter of one's own, trainable unless `param.gradient` is none. `param.symbol` is not used.
+Symbol parameter(const std::string& name, const Shape& shape, const Param& param = {}, Here where = Here::current());
+
+// Training descends on the mean over the batch of `loss`. Several calls: on the sum.
+void minimize(const Operand& loss, Here where = Here::current());
+// Progress shows the mean of `value` under `name`.
+void report(const std::string& name, const Operand& value, Here where = Here::current());
+// Inference returns `value` under `name`.
+void output(const std::string& name, const Operand& value, Here where = Here::current());
+
+// Optimizers, with the defaults of their hyper-parameters; the kind is fixed when compiling, the numbers can be changed at run time.
+struct sgd {
+  double lr = 0.01, momentum = 0, weight_decay = 0;
+  bool nesterov = false;
+};
+struct adam {
+  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+};
+struct adamw {
+  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+};
+// The model's optimizer; `mxc compile --optimizer=...` overrides it. Without either: sgd. At most one call.
+void optimizer(const sgd& kind, Here where = Here::current());
+void optimizer(const adam& kind, Here where = Here::current());
+void optimizer(const adamw& kind, Here where = Here::current());
+
+}  // namespace mxc

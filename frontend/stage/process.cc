@@ -1,0 +1,95 @@
+// posix fork and exec: the limits are set in the child, between the two; see process.h.
+#include "frontend/stage/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace mxc::frontend {
+
+namespace {
+
+// In the child: nothing here may allocate. Reports errno of a failed exec through `report`.
+[[noreturn]] void becomeProgram(char* const* argv, const ProcessOptions& options, int report) {
+  if (options.time_limit_seconds) setpgid(0, 0);
+  if (options.memory_limit_bytes) {
+    rlimit limit{static_cast<rlim_t>(options.memory_limit_bytes), static_cast<rlim_t>(options.memory_limit_bytes)};
+    setrlimit(RLIMIT_AS, &limit);
+    rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+  }
+  if (options.stdout_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
+  execvp(argv[0], argv);
+  int code = errno;
+  if (::write(report, &code, sizeof code) < 0) _exit(126);
+  _exit(127);
+}
+
+// Waits for `child`; kills its group when the time is over.
+int waitFor(pid_t child, const ProcessOptions& options, bool& timed_out) {
+  using Clock = std::chrono::steady_clock;
+  auto deadline = Clock::now() + std::chrono::seconds(options.time_limit_seconds);
+  int status = 0;
+  for (int nap_us = 500;; nap_us = nap_us < 20000 ? nap_us * 2 : nap_us) {
+    pid_t ended = waitpid(child, &status, options.time_limit_seconds ? WNOHANG : 0);
+    if (ended == child || (ended < 0 && errno != EINTR)) return status;
+    if (!options.time_limit_seconds) continue;
+    if (Clock::now() >= deadline && !timed_out) {
+      timed_out = true;
+      kill(-child, SIGKILL);
+    }
+    usleep(nap_us);
+  }
+}
+
+}  // namespace
+
+ProcessResult runProcess(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+  ProcessResult result;
+  if (options.verbose) std::fprintf(stderr, "%s\n", shellLine(arguments).c_str());
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) {
+    result.error = strerror(errno);
+    return result;
+  }
+  pid_t child = fork();
+  if (child == 0) becomeProgram(argv.data(), options, report[1]);
+  int fork_error = errno;
+  close(report[1]);
+  int code = 0;
+  bool failed = child < 0 || read(report[0], &code, sizeof code) == sizeof code;
+  close(report[0]);
+  int status = child < 0 ? 0 : waitFor(child, options, result.timed_out);
+  if (failed) {
+    result.error = strerror(child < 0 ? fork_error : code);
+    return result;
+  }
+  result.started = true;
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  return result;
+}
+
+std::string shellLine(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;!#~") == std::string::npos;
+    std::string text = argument;
+    for (size_t i = 0; !plain && (i = text.find('\'', i)) != std::string::npos; i += 4) text.replace(i, 1, "'\\''");
+    line += (line.empty() ? "" : " ") + (plain ? text : "'" + text + "'");
+  }
+  return line;
+}
+
+}  // namespace mxc::frontend

@@ -1,0 +1,181 @@
+// Compiles, finds the model, runs it, and turns whatever went wrong into a diagnostic: see stage.h.
+#include "frontend/stage/stage.h"
+
+#include <string.h>
+
+#include <fstream>
+
+#include "frontend/stage/call_stack.h"
+#include "frontend/stage/process.h"
+#include "frontend/stage/progress.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace mxc::frontend {
+
+namespace {
+
+constexpr llvm::StringRef kStagePrefix = "mxc_stage_";
+
+bool fail(const DiagnosticSink& sink, SourcePlace place, std::string message, Fault fault = Fault::input) {
+  Diagnostic diagnostic;
+  diagnostic.fault = fault;
+  diagnostic.place = std::move(place);
+  diagnostic.message = std::move(message);
+  sink(diagnostic);
+  return false;
+}
+
+bool compileModel(const StageOptions& options, const std::string& object, const DiagnosticSink& sink) {
+  std::vector<std::string> command = {options.host_compiler, "-std=c++20", "-O0", "-g1", "-fPIC", "-shared", "-I", options.include_directory};
+  for (const std::string& define : options.defines) command.push_back("-D" + define);
+  command.insert(command.end(), {"-x", "c++", options.source, "-o", object});
+  ProcessResult result = runProcess(command, {.stdout_to_stderr = true, .verbose = options.verbose});
+  SourcePlace file{options.source};
+  if (!result.started) return fail(sink, {}, "cannot run the host compiler '" + options.host_compiler + "': " + result.error);
+  if (result.signal) return fail(sink, file, std::string("the host compiler was ended by ") + strsignal(result.signal));
+  if (result.exit_code) return fail(sink, file, "the host C++ compiler rejects this file (see above)");
+  return true;
+}
+
+// Names of the models in a shared object, in alphabetical order.
+std::vector<std::string> findModels(const std::string& object) {
+  std::vector<std::string> models;
+  auto buffer = llvm::MemoryBuffer::getFile(object);
+  if (!buffer) return models;
+  auto file = llvm::object::ObjectFile::createObjectFile(**buffer);
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return models;
+  }
+  auto* elf = llvm::dyn_cast<llvm::object::ELFObjectFileBase>(file->get());
+  if (!elf) return models;
+  for (llvm::object::ELFSymbolRef symbol : elf->getDynamicSymbolIterators()) {
+    auto name = symbol.getName();
+    if (!name) {
+      llvm::consumeError(name.takeError());
+    } else if (name->starts_with(kStagePrefix)) {
+      models.push_back(name->substr(kStagePrefix.size()).str());
+    }
+  }
+  std::sort(models.begin(), models.end());
+  return models;
+}
+
+std::optional<std::string> chooseModel(const StageOptions& options, const std::vector<std::string>& models, const DiagnosticSink& sink) {
+  std::string list;
+  for (const std::string& model : models) list += (list.empty() ? "" : ", ") + model;
+  SourcePlace file{options.source};
+  if (models.empty()) {
+    fail(sink, file, "there is no model in this file: write MXC_MODEL(name) { ... }");
+  } else if (options.model.empty() && models.size() == 1) {
+    return models[0];
+  } else if (options.model.empty()) {
+    fail(sink, file, "there are several models in this file: choose with --model: " + list, Fault::usage);
+  } else if (std::find(models.begin(), models.end(), options.model) == models.end()) {
+    fail(sink, file, "there is no model '" + options.model + "' in this file; there is: " + list, Fault::usage);
+  } else {
+    return options.model;
+  }
+  return std::nullopt;
+}
+
+SourcePlace readPlace(const llvm::json::Value* json) {
+  SourcePlace place;
+  const llvm::json::Array* list = json ? json->getAsArray() : nullptr;
+  if (!list || list->size() != 3) return place;
+  place.file = (*list)[0].getAsString().value_or("").str();
+  place.line = static_cast<uint32_t>((*list)[1].getAsInteger().value_or(0));
+  place.column = static_cast<uint32_t>((*list)[2].getAsInteger().value_or(0));
+  return place;
+}
+
+// What mxc-stage wrote when it exited with 1.
+bool reportThrown(const StageOptions& options, const std::string& text, const DiagnosticSink& sink) {
+  auto json = llvm::json::parse(text);
+  if (!json) {
+    llvm::consumeError(json.takeError());
+    return fail(sink, {options.source}, "the model's code ended the staging process with exit code 1");
+  }
+  const llvm::json::Object& error = *json->getAsObject();
+  Diagnostic diagnostic;
+  diagnostic.message = error.getString("error").value_or("").str();
+  diagnostic.place = readPlace(error.get("at"));
+  if (diagnostic.place.file.empty()) diagnostic.place.file = options.source;
+  if (auto note = error.getString("note")) diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str()});
+  sink(diagnostic);
+  return false;
+}
+
+Progress readProgress(const std::string& path) {
+  Progress progress{};
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&progress), sizeof progress);
+  progress.op[sizeof progress.op - 1] = progress.file[sizeof progress.file - 1] = 0;
+  return progress;
+}
+
+// A process that did not end by itself, or with an exit code of the model's own.
+bool reportDeath(const StageOptions& options, const ProcessResult& result, const Progress& progress, const DiagnosticSink& sink) {
+  Diagnostic diagnostic;
+  diagnostic.place.file = options.source;
+  if (result.timed_out) {
+    diagnostic.message = "staging did not end within " + std::to_string(options.time_limit_seconds) + " s (--stage-time-limit)";
+  } else if (result.signal) {
+    diagnostic.message = std::string("staging crashed: ") + strsignal(result.signal);
+  } else {
+    diagnostic.message = "the model's code ended the staging process with exit code " + std::to_string(result.exit_code);
+  }
+  if (progress.line) {
+    diagnostic.place = {progress.file, progress.line, progress.column};
+    diagnostic.word = progress.op;
+    diagnostic.message += "; the last operation before that was " + std::string(progress.op);
+  } else {
+    diagnostic.message += progress.phase == Progress::loading ? "; it was loading the file" : "; no operation had been made";
+  }
+  sink(diagnostic);
+  return false;
+}
+
+std::string readFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::optional<std::string> stage(const StageOptions& options, const DiagnosticSink& sink) {
+  if (!std::ifstream(options.source)) {
+    fail(sink, {options.source}, strerror(errno));
+    return std::nullopt;
+  }
+  std::string object = options.work_directory + "/model.so", json = options.work_directory + "/model.json",
+              page = options.work_directory + "/progress";
+  if (!compileModel(options, object, sink)) return std::nullopt;
+  std::optional<std::string> model = chooseModel(options, findModels(object), sink);
+  if (!model) return std::nullopt;
+
+  std::ofstream(page, std::ios::binary) << std::string(sizeof(Progress), '\0');
+  std::vector<std::string> command = {options.runner, object, *model, json, page};
+  for (const auto& [name, size] : options.dims) command.push_back(name + "=" + std::to_string(size));
+  ProcessResult result = runProcess(command, {.time_limit_seconds = options.time_limit_seconds,
+                                              .memory_limit_bytes = options.memory_limit_bytes,
+                                              .stdout_to_stderr = true,
+                                              .verbose = options.verbose});
+  Progress progress = readProgress(page);
+  std::string text = readFile(json);
+  if (!result.started) {
+    fail(sink, {}, "cannot run '" + options.runner + "': " + result.error, Fault::internal);
+  } else if (result.timed_out || result.signal || result.exit_code > 1) {
+    reportDeath(options, result, progress, sink);
+  } else if (result.exit_code == 1) {
+    reportThrown(options, text, sink);
+  } else if (progress.phase != Progress::done) {
+    reportDeath(options, result, progress, sink);
+  } else {
+    return nameCallers(text, object);
+  }
+  return std::nullopt;
+}
+
+}  // namespace mxc::frontend

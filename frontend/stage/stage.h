@@ -1,0 +1,35 @@
+// Staging: model.cpp to symbol JSON. The host compiler makes a shared object of the file; a process of its own (mxc-stage) loads
+// it and calls the model's function under a time and a memory limit.
+//
+// Whatever the model's code does, mxc goes on: an exception, a crash or an endless loop becomes a diagnostic at the last operation
+// that was made. What the code prints to its standard output goes to standard error.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+
+namespace mxc::frontend {
+
+struct StageOptions {
+  std::string source;                    // path of model.cpp
+  std::string model;                     // which MXC_MODEL; empty: the only one
+  std::vector<std::string> defines;      // "name" or "name=value", for the preprocessor
+  std::map<std::string, int64_t> dims;   // "batch" -> 1
+  std::string host_compiler = "c++";
+  std::string include_directory;         // holds mxc/mxc.h
+  std::string runner;                    // path of mxc-stage
+  std::string work_directory;            // exists; model.so and the like are left here
+  int time_limit_seconds = 10;           // of staging; compiling is not limited
+  int64_t memory_limit_bytes = int64_t{4} << 30;
+  bool verbose = false;                  // print the commands that are run to standard error
+};
+
+// The symbol JSON (docs/symbol-json.md) of the model. Diagnostics of the host compiler go to standard error as they are.
+std::optional<std::string> stage(const StageOptions& options, const DiagnosticSink& sink);
+
+}  // namespace mxc::frontend
