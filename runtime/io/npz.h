@@ -1,0 +1,30 @@
+// NumPy's formats: an NPY array (header text plus raw numbers) and an NPZ archive, a zip file of them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/plan.h"
+
+namespace mxc::io {
+
+struct NpyArray {
+  plan::DType dtype = plan::DType::f32;
+  std::vector<int64_t> shape;
+  std::string bytes;  // row-major, little-endian
+};
+
+// Reads NPY version 1, 2 or 3. `place` names the data in errors.
+// Error: wrong magic, damaged header, Fortran order, big-endian, another type than f32 f64 i8 u8 bool i32 i64, truncated.
+absl::StatusOr<NpyArray> parse_npy(const std::string& bytes, const std::string& place);
+
+// The arrays of an archive in its own order, names without ".npy". Entries may be stored or deflated; checksums are checked.
+absl::StatusOr<std::vector<std::pair<std::string, NpyArray>>> read_npz(const std::string& path);
+
+// The bytes of an NPY (version 1) file and of an archive of stored entries, dated 1980-01-01: same arrays, same bytes.
+std::string npy_bytes(const NpyArray& array);
+std::string npz_bytes(const std::vector<std::pair<std::string, NpyArray>>& arrays);
+
+}  // namespace mxc::io

@@ -1,0 +1,40 @@
+// The safetensors format: named tensors, plain row-major, little-endian, with a table of strings beside them.
+//
+//     u64 length of the header | header: JSON | bytes of the tensors
+//     {"__metadata__": {"step": "12"}, "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
+//
+// Offsets count from the end of the header; the tensors' ranges must cover the data without gap or overlap.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/plan.h"
+
+namespace mxc::io {
+
+struct Tensor {
+  std::string name;
+  plan::DType dtype = plan::DType::f32;
+  std::vector<int64_t> shape;
+  std::string bytes;
+};
+
+struct TensorFile {
+  std::map<std::string, std::string> metadata;
+  std::vector<Tensor> tensors;
+
+  const Tensor* find(const std::string& name) const;
+};
+
+// Error: cannot be opened; a length, name, dtype, shape or range that is wrong, missing, doubled or overlapping; truncated.
+absl::StatusOr<TensorFile> read_safetensors(const std::string& path);
+
+// Writes atomically (atomic_file.h), the tensors in the given order, metadata sorted by key: same contents, same bytes.
+// Requires: names are distinct and not "__metadata__"; bytes have the size that dtype and shape say.
+absl::Status write_safetensors(const std::string& path, const TensorFile& file);
+
+}  // namespace mxc::io
