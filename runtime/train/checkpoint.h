@@ -1,0 +1,48 @@
+// Checkpoints: a model's persistent tensors and the place of a training run, as one safetensors file.
+//
+// Tensors are plain row-major whatever layout the program keeps them in: each parameter under its name, each optimizer slot under
+// its binding's name ("conv2d0.weight/momentum"), and other persistent state under its buffer's name. Metadata (strings):
+//     format            "mxc-checkpoint-1"
+//     model, hash       of the program, for people: what decides is that the tensors fit; hash is absent if the Plan has none
+//     step, epoch       steps done; epoch in progress, from 0
+//     position          samples of that epoch already seen
+//     seed, batch, samples   what the order of the data depends on; samples: of the training set
+//     sums              for each loss and metric of the train graph, in order: the sum of value x n over the epoch so far
+//     epochs, schedule, warmup, hyper.NAME   settings of the run, taken over by a resume unless given anew
+// There is no time in it: the same run gives the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/io/safetensors.h"
+#include "runtime/train/model.h"
+
+namespace mxc::train {
+
+// Where a training run is, and what it needs to go on from there bit for bit.
+struct Progress {
+  int64_t step = 0;
+  int64_t epoch = 0;
+  int64_t position = 0;
+  uint64_t seed = 0;
+  int64_t batch = 0;
+  int64_t samples = 0;
+  std::vector<double> sums;  // of the train graph's scalars
+  int64_t epochs = 0;
+  std::string schedule;
+  int64_t warmup = 0;
+  std::map<std::string, double> hypers;
+};
+
+absl::Status save_checkpoint(const Model& model, const Progress& progress, const std::string& path);
+
+// Loads all tensors (`parameters_only`: just those that inference needs; others may be absent) and returns the metadata.
+// Nothing is changed if anything is wrong. Error (invalid argument): unreadable; of another model, naming the first tensor
+// that is missing, unknown or of another shape or dtype.
+absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& path, bool parameters_only);
+
+}  // namespace mxc::train

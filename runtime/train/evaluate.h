@@ -1,0 +1,44 @@
+// Loss and metrics over a whole data set, and the verb `eval`.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/io/batch_loader.h"
+#include "runtime/train/interrupt.h"
+#include "runtime/train/model.h"
+#include "runtime/train/options.h"
+
+namespace mxc::train {
+
+class Evaluator {
+ public:
+  // `batch` samples a run. The runner and the data set must outlive the evaluator.
+  static absl::StatusOr<std::unique_ptr<Evaluator>> create(GraphRunner* runner, const io::Dataset& dataset, int64_t batch);
+
+  // The means of the runner's scalars over all samples, each run weighted by its n. Stops early, with what it has, if an
+  // interrupt is requested (null: never).
+  absl::StatusOr<std::vector<double>> evaluate(const Interrupt* interrupt);
+
+ private:
+  Evaluator(GraphRunner* runner, const io::Dataset& dataset, int64_t batch)
+      : runner_(runner), dataset_(dataset), loader_(dataset, batch) {}
+
+  GraphRunner* runner_;
+  const io::Dataset& dataset_;
+  io::BatchLoader loader_;
+};
+
+std::vector<std::string> scalar_names(const GraphRunner& runner);
+
+// The batch size asked for, or the compiled one. Error: more than the compiled one, less than 1.
+absl::StatusOr<int64_t> choose_batch(const GraphRunner& runner, std::optional<int64_t> asked);
+
+// Loads the trained parameters for eval and predict; the error for a missing file says how to get one.
+absl::Status load_trained(const Model& model, const std::string& path);
+
+absl::Status run_eval(Model* model, const Options& options, FILE* out);
+
+}  // namespace mxc::train

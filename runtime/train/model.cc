@@ -1,0 +1,140 @@
+// See model.h.
+#include "runtime/train/model.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/layout.h"
+#include "runtime/train/exit_code.h"
+#include "runtime/train/samples.h"
+
+namespace mxc::train {
+namespace {
+
+const char* kind_name(plan::GraphKind kind) {
+  switch (kind) {
+    case plan::GraphKind::init: return "init";
+    case plan::GraphKind::train: return "train";
+    case plan::GraphKind::eval: return "eval";
+    case plan::GraphKind::infer: return "infer";
+    case plan::GraphKind::update: return "update";
+    case plan::GraphKind::user: return "user";
+  }
+  return "?";
+}
+
+void* align(char* memory) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(memory);
+  return reinterpret_cast<void*>((address + plan::kAlign - 1) / plan::kAlign * plan::kAlign);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program, int threads) {
+  std::unique_ptr<Model> model(new Model(program));
+  if (core::Status status = core::PlanView::open(program, &model->view_); !status.ok()) return from_core(status);
+  if (core::Status status = core::Storage::create(model->view_, &model->storage_); !status.ok()) return from_core(status);
+  if (core::Status status = core::ThreadPool::create(threads, &model->pool_); !status.ok()) return from_core(status);
+  model->storage_.set_default_hypers(model->view_);
+  return model;
+}
+
+std::string Model::fact(const char* key, const char* fallback) const {
+  const char* value = view_.find_fact(key);
+  return value == nullptr ? fallback : value;
+}
+
+void Model::set_hyper(const char* name, double value) {
+  const uint32_t hyper = view_.find_hyper(name);
+  if (hyper != plan::kNone) storage_.set_hyper(view_, hyper, value);
+}
+
+void Model::set_integer(const char* name, uint64_t value) {
+  const uint32_t hyper = view_.find_hyper(name);
+  if (hyper == plan::kNone) return;
+  const plan::Buffer& buffer = view_.buffer(view_.hypers()[hyper].buffer);
+  if (buffer.dtype == plan::DType::i64) {
+    std::memcpy(storage_.address(buffer), &value, sizeof value);
+  } else if (buffer.dtype == plan::DType::i32) {
+    const uint32_t low = static_cast<uint32_t>(value);
+    std::memcpy(storage_.address(buffer), &low, sizeof low);
+  } else {
+    storage_.set_hyper(view_, hyper, static_cast<double>(value));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<GraphRunner>> GraphRunner::create(Model* model, plan::GraphKind kind) {
+  const core::PlanView& view = model->view();
+  const uint32_t index = view.find_graph(kind);
+  if (index == plan::kNone) return absl::UnimplementedError(absl::StrCat("this program has no ", kind_name(kind), " graph"));
+  auto runner = std::make_unique<GraphRunner>();
+  runner->model_ = model;
+  runner->index_ = index;
+  const core::Status status =
+      core::Executor::create(model->program(), view, index, model->storage(), model->pool(), &runner->executor_);
+  if (!status.ok()) return from_core(status);
+
+  for (const plan::Binding& binding : view.inputs(view.graph(index))) {
+    const plan::Buffer& buffer = view.buffer(binding.buffer);
+    if (buffer.batch_axis < 0) {
+      return absl::UnimplementedError(absl::StrCat("input '", view.text(binding.name), "' without a batch axis"));
+    }
+    runner->inputs_.push_back({view.text(binding.name), buffer.dtype, sample_shape(buffer), buffer.upper_bound, false});
+    Input input{binding.buffer, -1, {}, nullptr};
+    if (!is_sample_major(buffer)) {
+      input.memory.resize(buffer.bytes + plan::kAlign);
+      input.aligned = align(input.memory.data());
+    }
+    runner->bound_.push_back(std::move(input));
+  }
+  for (plan::OutputKind wanted : {plan::OutputKind::loss, plan::OutputKind::metric}) {
+    for (const plan::Binding& binding : view.outputs(view.graph(index))) {
+      if (binding.kind != wanted) continue;
+      runner->scalars_.push_back({view.text(binding.name), wanted == plan::OutputKind::loss, binding.buffer});
+    }
+  }
+  return runner;
+}
+
+const plan::Graph& GraphRunner::graph() const { return model_->view().graph(index_); }
+
+absl::Status GraphRunner::attach(const io::Dataset& dataset) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    bound_[i].field = dataset.find(inputs_[i].name);
+    if (bound_[i].field < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("the data have nothing for the model's input '", inputs_[i].name, "'"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphRunner::run(const io::Batch& batch) {
+  for (Input& input : bound_) {
+    void* memory = batch.fields[input.field];
+    if (input.aligned != nullptr) {
+      pack_samples(model_->view().buffer(input.buffer), batch.n, memory, &scratch_, input.aligned);
+      memory = input.aligned;
+    }
+    if (core::Status status = executor_.bind(input.buffer, memory); !status.ok()) return from_core(status);
+  }
+  return from_core(executor_.run(batch.n));
+}
+
+absl::Status GraphRunner::run() { return from_core(executor_.run(1)); }
+
+double GraphRunner::scalar(const Scalar& scalar) const {
+  return core::read_scalar(model_->view().buffer(scalar.buffer).dtype, executor_.address(scalar.buffer));
+}
+
+std::vector<char> GraphRunner::read(uint32_t index, int64_t n) const {
+  const plan::Buffer& buffer = model_->view().buffer(index);
+  std::vector<char> values(core::plain_bytes(buffer, n)), scratch;
+  if (buffer.batch_axis < 0) {
+    core::unpack(buffer, n, executor_.address(index), values.data());
+  } else {
+    unpack_samples(buffer, n, executor_.address(index), &scratch, values.data());
+  }
+  return values;
+}
+
+}  // namespace mxc::train

@@ -1,0 +1,96 @@
+// A Plan made ready to run: its memory, its threads, its graphs, its hyper-parameters.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/executor.h"
+#include "runtime/core/plan_view.h"
+#include "runtime/core/storage.h"
+#include "runtime/core/thread_pool.h"
+#include "runtime/io/batch_loader.h"
+#include "runtime/io/dataset.h"
+
+namespace mxc::train {
+
+class Model {
+ public:
+  // `threads` counts the caller; 0: one per CPU. The program must outlive the model. Hyper-parameters start at their defaults.
+  static absl::StatusOr<std::unique_ptr<Model>> open(const plan::Program& program, int threads);
+
+  const plan::Program& program() const { return program_; }
+  const core::PlanView& view() const { return view_; }
+  const core::Storage& storage() const { return storage_; }
+  core::ThreadPool* pool() { return &pool_; }
+  int threads() const { return pool_.threads(); }
+
+  std::string name() const { return fact("model", "model"); }
+  std::string fact(const char* key, const char* fallback = "") const;
+
+  // Writes a hyper-parameter if the program has one of that name. Integers arrive exactly in integer buffers.
+  void set_hyper(const char* name, double value);
+  void set_integer(const char* name, uint64_t value);
+
+ private:
+  explicit Model(const plan::Program& program) : program_(program) {}
+
+  const plan::Program& program_;
+  core::PlanView view_;
+  core::Storage storage_;
+  core::ThreadPool pool_;
+};
+
+// A scalar that a graph reports: its loss or a metric.
+struct Scalar {
+  std::string name;
+  bool is_loss;
+  uint32_t buffer;
+};
+
+// One graph of a model, ready to run on batches of a data set.
+class GraphRunner {
+ public:
+  // Error (unimplemented): the program has no graph of this kind.
+  static absl::StatusOr<std::unique_ptr<GraphRunner>> create(Model* model, plan::GraphKind kind);
+
+  int64_t batch() const { return graph().batch; }
+  const plan::Graph& graph() const;
+
+  // What the graph reads, as fields to ask a data set for.
+  const std::vector<io::Field>& inputs() const { return inputs_; }
+  // Losses first, then metrics, in the program's order.
+  const std::vector<Scalar>& scalars() const { return scalars_; }
+
+  // Says which data set the following batches come from. Error (invalid argument): it lacks an input.
+  absl::Status attach(const io::Dataset& dataset);
+
+  // Runs on a batch of the attached data set; its memory is read until the call returns.
+  absl::Status run(const io::Batch& batch);
+  // Runs a graph that reads no batch.
+  absl::Status run();
+
+  // After a run: a reported scalar; an output of kind `output` as samples one after another (in the buffer's dtype), or the
+  // whole row-major value if it has no batch axis.
+  double scalar(const Scalar& scalar) const;
+  std::vector<char> read(uint32_t buffer, int64_t n) const;
+
+ private:
+  struct Input {
+    uint32_t buffer;
+    int field;                     // of the attached data set
+    std::vector<char> memory;      // for inputs that must be packed; aligned by `aligned`
+    void* aligned = nullptr;
+  };
+
+  Model* model_ = nullptr;
+  uint32_t index_ = 0;
+  core::Executor executor_;
+  std::vector<io::Field> inputs_;
+  std::vector<Input> bound_;       // parallel to inputs_
+  std::vector<Scalar> scalars_;
+  std::vector<char> scratch_;
+};
+
+}  // namespace mxc::train
