@@ -1,0 +1,13 @@
+# Links OBJECTS to OUTPUT with the arguments in LIBRARIES/link_runtime.txt; archives of ours stand there by file name.
+file(STRINGS ${LIBRARIES}/link_runtime.txt lines)
+set(arguments "")
+foreach(line ${lines})
+  if(NOT line MATCHES "^-")
+    set(line ${LIBRARIES}/${line})
+  endif()
+  list(APPEND arguments ${line})
+endforeach()
+execute_process(COMMAND ${COMPILER} ${FLAGS} ${OBJECTS} ${arguments} -o ${OUTPUT} RESULT_VARIABLE code)
+if(code)
+  message(FATAL_ERROR "linking ${OUTPUT} failed")
+endif()
