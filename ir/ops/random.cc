@@ -1,0 +1,105 @@
+// Each element draws its own Philox block, keyed by its logical number.
+#include "ir/ops/random.h"
+
+#include "ir/philox.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "ir/ops/random.cc.inc"
+
+namespace mxc::mx {
+
+void registerFamily_random(MxDialect& dialect) {
+  dialect.registerOps<
+#define GET_OP_LIST
+#include "ir/ops/random.cc.inc"
+      >();
+}
+
+namespace {
+
+// The words of the element of `result` at `at`.
+PhiloxWords wordsAt(KernelBuilder& k, Value result, At at, Value seed, Value step, int64_t stream) {
+  Value seedNumber = k.load(seed, {}), stepNumber = step ? k.load(step, {}) : Value();
+  Value element = k.elementNumber(result, at);
+  Body b = k.body();
+  return randomWords(b, seedNumber, stepNumber, stream, element);
+}
+
+}  // namespace
+
+LogicalResult RandomUniformOp::inferTypes() { return setResult(*this, 0, cast<RankedTensorType>(getTo())), success(); }
+LogicalResult RandomUniformOp::buildGradient(GradientBuilder&) { return success(); }
+bool RandomUniformOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult RandomUniformOp::lower(KernelBuilder& k) {
+  Type element = rankedType(getOutput()).getElementType();
+  k.forall(getOutput(), [&](At p) {
+    PhiloxWords words = wordsAt(k, getOutput(), p, getSeed(), getStep(), getStream());
+    Body b = k.body();
+    double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
+    Value scaled = b.mul(uniformFrom(b, words[0], words[1], element), b.constant(high - low, element));
+    k.store(getOutput(), p, b.add(scaled, b.constant(low, element)));
+  });
+  return success();
+}
+
+LogicalResult RandomNormalOp::inferTypes() { return setResult(*this, 0, cast<RankedTensorType>(getTo())), success(); }
+LogicalResult RandomNormalOp::buildGradient(GradientBuilder&) { return success(); }
+bool RandomNormalOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult RandomNormalOp::lower(KernelBuilder& k) {
+  Type element = rankedType(getOutput()).getElementType();
+  k.forall(getOutput(), [&](At p) {
+    PhiloxWords words = wordsAt(k, getOutput(), p, getSeed(), getStep(), getStream());
+    Body b = k.body();
+    Value scaled = b.mul(normalFrom(b, words, element), b.constant(getDeviation().convertToDouble(), element));
+    k.store(getOutput(), p, b.add(scaled, b.constant(getMean().convertToDouble(), element)));
+  });
+  return success();
+}
+
+LogicalResult DropoutOp::inferTypes() {
+  double rate = getRate().convertToDouble();
+  if (!(rate >= 0 && rate < 1)) return emitOpError() << "needs a rate in [0, 1), got " << rate;
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  return setResult(*this, 0, plain(*type)), success();
+}
+LogicalResult DropoutOp::buildGradient(GradientBuilder&) { return failure(); }
+LogicalResult DropoutOp::lower(KernelBuilder&) { return failure(); }
+bool DropoutOp::canOverwrite(unsigned, unsigned) { return false; }
+
+FailureOr<SmallVector<Value>> DropoutOp::buildForMode(ModeBuilder& m) {
+  OpBuilder& b = m.builder;
+  int64_t stream = m.nextStream();
+  if (!m.training || getRate().isZero()) return SmallVector<Value>{getInput()};
+  return SmallVector<Value>{make<DropoutApplyOp>(b, m.loc, {getInput(), m.seed, m.step},
+                                                 {b.getNamedAttr("rate", getRateAttr()), b.getNamedAttr("stream", b.getI64IntegerAttr(stream))})};
+}
+
+LogicalResult DropoutApplyOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  return setResult(*this, 0, plain(*type)), success();
+}
+// Linear in its input, by a diagonal matrix: the gradient is the op itself.
+LogicalResult DropoutApplyOp::buildGradient(GradientBuilder& g) {
+  if (g.wants(0)) g.set(0, g.make<DropoutApplyOp>({g.dy(), getSeed(), getStep()}, (*this)->getAttrs()));
+  return success();
+}
+LogicalResult DropoutApplyOp::lower(KernelBuilder& k) {
+  Type element = rankedType(getInput()).getElementType();
+  k.forall(getOutput(), [&](At p) {
+    PhiloxWords words = wordsAt(k, getOutput(), p, getSeed(), getStep(), getStream());
+    Value x = k.load(getInput(), p);
+    Body b = k.body();
+    double rate = getRate().convertToDouble();
+    Value kept = b.ge(uniformFrom(b, words[0], words[1], element), b.constant(rate, element));
+    Value scaled = b.mul(x, b.constant(1 / (1 - rate), element));
+    k.store(getOutput(), p, b.select(kept, scaled, b.constant(0, element)));
+  });
+  return success();
+}
+bool DropoutApplyOp::canOverwrite(unsigned operand, unsigned result) { return operand == 0 && sameStorage(*this, 0, result); }
+
+}  // namespace mxc::mx

@@ -1,0 +1,5 @@
+// The random family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/random.h.inc"
