@@ -1,0 +1,49 @@
+// mxc compile: from a model to a program, or to one of the forms between.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "driver/diagnostics.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mxc::driver {
+
+// The forms in which a model can be had, in the order of the compiler.
+enum class Emit { graph, mlir, plan, llvm, assembly, object, executable };
+
+struct CompileOptions {
+  std::string source;                   // model.cpp, or symbol JSON (.json)
+  std::string output;                   // empty: after the source; "-": standard output
+  Emit emit = Emit::executable;
+  std::string model;                    // which of several; empty: the only one
+  int level = 2;                        // -O
+  std::string cpu = "native";           // -mcpu
+  std::string optimizer;                // empty: the model's
+  bool f64 = false;                     // --dtype=f64
+  std::vector<std::string> defines;     // -D
+  std::map<std::string, int64_t> dims;  // --dim
+  std::string host_compiler = "c++";
+  int stage_time_limit_seconds = 10;
+  int64_t stage_memory_limit_bytes = int64_t{4} << 30;
+  bool verbose = false, time_passes = false, save_temps = false, print_ir = false;
+};
+
+// Compiles and writes the output. Errors are in `printer`.
+void compile(const CompileOptions& options, DiagnosticPrinter& printer);
+
+// The options that `mxc compile` and `mxc run` share. `raw` holds what needs checking after parsing.
+struct RawCompileOptions {
+  std::vector<std::string> dims, machine;
+  std::string dtype = "f32", emit = "exe";
+  int64_t stage_memory_mib = 4096;
+};
+void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions& raw);
+// Fills `options` from `raw`. False after an error, which has been printed.
+bool checkCompileOptions(CompileOptions& options, const RawCompileOptions& raw, DiagnosticPrinter& printer);
+
+}  // namespace mxc::driver

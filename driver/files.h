@@ -1,0 +1,37 @@
+// Files of the driver: where mxc is installed, temporary folders, outputs that appear whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "llvm/Support/Error.h"
+
+namespace mxc::driver {
+
+// The folder above the one that mxc lies in: it holds include/ and lib/.
+std::string installRoot();
+
+// A folder for intermediate files: a fresh one that is removed with what is in it when this goes, or the one named `kept`, which stays.
+class WorkDirectory {
+ public:
+  explicit WorkDirectory(const std::string& kept = "");
+  ~WorkDirectory();
+  WorkDirectory(const WorkDirectory&) = delete;
+  WorkDirectory& operator=(const WorkDirectory&) = delete;
+  const std::string& path() const { return path_; }
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+  // Empty: it was made. Otherwise what went wrong.
+  const std::string& error() const { return error_; }
+
+ private:
+  std::string path_, error_;
+  bool kept_;
+};
+
+// The file's bytes.
+llvm::Expected<std::string> readWholeFile(const std::string& path);
+// Writes `path` through a file beside it that is then renamed; "-" is standard output, and a device or pipe is written as it is. `executable`: with the permission to run.
+llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool executable = false);
+
+}  // namespace mxc::driver

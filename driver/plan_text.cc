@@ -1,0 +1,154 @@
+// See plan_text.h. Everything is printed in the Plan's own order, so that equal Plans give equal text.
+#include "driver/plan_text.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mxc::driver {
+
+namespace {
+
+using core::PlanView;
+
+const char* name(plan::DeviceKind kind) { return kind == plan::DeviceKind::cpu ? "cpu" : "cuda"; }
+const char* name(plan::Space space) {
+  static constexpr const char* kNames[] = {"arena", "persistent", "io"};
+  return kNames[static_cast<int>(space)];
+}
+const char* name(plan::Role role) {
+  static constexpr const char* kNames[] = {"parameter", "gradient", "state", "hyper", "input", "output", "activation", "scratch"};
+  return kNames[static_cast<int>(role)];
+}
+const char* name(plan::GraphKind kind) {
+  static constexpr const char* kNames[] = {"init", "train", "eval", "infer", "update", "user"};
+  return kNames[static_cast<int>(kind)];
+}
+const char* name(plan::OutputKind kind) {
+  static constexpr const char* kNames[] = {"loss", "metric", "output", "parameter", "state"};
+  return kNames[static_cast<int>(kind)];
+}
+const char* name(plan::StepKind kind) {
+  static constexpr const char* kNames[] = {"cpu kernel", "gpu kernel", "library call", "copy", "communication"};
+  return kNames[static_cast<int>(kind)];
+}
+const char* name(plan::Access access) {
+  static constexpr const char* kNames[] = {"reads", "writes", "updates"};
+  return kNames[static_cast<int>(access)];
+}
+
+// "f32 [n<=64, 1, 28, 28]", with the layout if it is not row-major.
+std::string typeText(const plan::Buffer& buffer) {
+  std::string text = std::string(core::dtype_name(buffer.dtype)) + " [";
+  for (int axis = 0; axis < buffer.rank; ++axis) {
+    std::string size = std::to_string(buffer.dims[axis]);
+    text += (axis ? ", " : "") + (axis == buffer.batch_axis ? "n<=" + size : size);
+  }
+  text += "]";
+  bool plain = buffer.block_axis < 0;
+  for (int i = 0; i < buffer.rank; ++i) plain &= buffer.order[i] == i;
+  if (plain) return text;
+  text += " order";
+  for (int i = 0; i < buffer.rank; ++i) text += " " + std::to_string(buffer.order[i]);
+  if (buffer.block_axis >= 0) text += ", axis " + std::to_string(buffer.block_axis) + " in blocks of " + std::to_string(buffer.block);
+  return text;
+}
+
+class Text {
+ public:
+  Text(const PlanView& plan, const PlanTextOptions& options) : plan_(plan), options_(options), out_(text_) {}
+
+  std::string write() {
+    for (const plan::Fact& fact : plan_.facts()) row("", plan_.text(fact.key), plan_.text(fact.value));
+    out_ << "\nmemory\n";
+    for (const plan::Device& device : plan_.devices())
+      out_ << "  " << name(device.kind) << " " << device.index << ": arena " << device.arena_bytes << " bytes, persistent "
+           << device.persistent_bytes << " bytes, inputs and outputs " << device.io_bytes << " bytes\n";
+    if (!plan_.hypers().empty()) out_ << "\nhyper-parameters\n";
+    for (const plan::Hyper& hyper : plan_.hypers()) row("  ", plan_.text(hyper.name), llvm::formatv("{0}", hyper.default_value).str());
+    parameters();
+    for (const plan::Graph& graph : plan_.graphs()) writeGraph(graph);
+    if (options_.buffers) buffers();
+    return std::move(text_);
+  }
+
+ private:
+  void row(llvm::StringRef indent, llvm::StringRef key, llvm::StringRef value) {
+    out_ << indent << key;
+    out_.indent(key.size() < 28 ? 28 - key.size() : 1) << value << "\n";
+  }
+
+  void parameters() {
+    out_ << "\nparameters\n";
+    uint64_t index = 0, elements = 0;
+    for (uint32_t id : plan_.parameters()) {
+      const plan::Buffer& buffer = plan_.buffer(id);
+      bool trainable = index++ < plan_.header().trainable_count;
+      if (trainable) elements += core::elements(buffer);
+      row("  ", plan_.text(buffer.name), typeText(buffer) + ", " + std::to_string(buffer.bytes) + " bytes" + (trainable ? "" : ", not trained"));
+    }
+    out_ << "  " << elements << " trainable numbers\n";
+  }
+
+  void writeGraph(const plan::Graph& graph) {
+    out_ << "\ngraph " << plan_.text(graph.name) << " (" << name(graph.kind) << ")";
+    if (graph.batch) out_ << ", up to " << graph.batch << " samples";
+    out_ << ", arena " << graph.arena_bytes << " bytes\n";
+    for (const plan::Binding& input : plan_.inputs(graph)) binding("input", input);
+    for (const plan::Binding& output : plan_.outputs(graph)) binding(name(output.kind), output);
+    if (options_.steps) block(plan_.block(graph.block), 1);
+  }
+
+  void binding(llvm::StringRef kind, const plan::Binding& binding) {
+    row("  ", (kind + " " + plan_.text(binding.name)).str(), typeText(plan_.buffer(binding.buffer)));
+  }
+
+  void block(const plan::Block& block, int depth) {
+    std::string indent(depth * 2, ' ');
+    if (block.kind == plan::BlockKind::loop) {
+      out_ << indent << "loop ";
+      if (block.trip_buffer == plan::kNone) out_ << block.trip_count << " times\n";
+      else out_ << "as often as " << plan_.text(plan_.buffer(block.trip_buffer).name) << " says\n";
+    }
+    for (const plan::Item& item : plan_.items(block)) {
+      if (item.kind == plan::ItemKind::block) this->block(plan_.block(item.index), depth + 1);
+      else step(plan_.step(item.index), item.index, indent);
+    }
+  }
+
+  void step(const plan::Step& step, uint32_t index, const std::string& indent) {
+    out_ << indent << "step " << index << " " << plan_.text(step.name) << ": " << name(step.kind);
+    if (step.kernel != plan::kNone) out_ << " " << step.kernel;
+    out_ << ", grid " << core::grid(step, 0) << (step.grid_batch_unit ? " + " + std::to_string(step.grid_batch_unit) + "/sample" : "");
+    if (step.flops) out_ << ", " << step.flops << " flops";
+    out_ << "\n";
+    for (const plan::Arg& arg : plan_.args(step))
+      out_ << indent << "  " << name(arg.access) << " " << arg.buffer << " " << plan_.text(plan_.buffer(arg.buffer).name)
+           << (arg.stride ? " stride " + std::to_string(arg.stride) : "") << "\n";
+    if (!plan_.deps(step).empty()) {
+      out_ << indent << "  after";
+      for (uint32_t dep : plan_.deps(step)) out_ << " " << dep;
+      out_ << "\n";
+    }
+  }
+
+  void buffers() {
+    out_ << "\nbuffers\n";
+    uint32_t index = 0;
+    for (const plan::Buffer& buffer : plan_.buffers()) {
+      out_ << "  " << index++ << " " << plan_.text(buffer.name) << ": " << typeText(buffer) << ", " << name(buffer.role) << ", "
+           << name(buffer.space) << " " << buffer.offset << " + " << buffer.bytes << "\n";
+    }
+  }
+
+  const PlanView& plan_;
+  const PlanTextOptions& options_;
+  std::string text_;
+  llvm::raw_string_ostream out_;
+};
+
+}  // namespace
+
+std::string planText(const PlanView& plan, const PlanTextOptions& options) { return Text(plan, options).write(); }
+
+}  // namespace mxc::driver
