@@ -49,6 +49,12 @@ struct Range {
   Range(mlir::Value lo, mlir::Value hi) : lo(lo), hi(hi) {}
 };
 
+// How the lowering of an op reads an operand:
+//   stored   it must lie in memory (`contract` reads it in ways of its own)
+//   often    by `load`; elements are read several times
+//   once     by `load`, each element about once
+enum class Reading { stored, often, once };
+
 enum class Combine { sum, product, max, min };
 
 // result[resultAt(p)] = epilogue(p, sum over r of lhs[lhsAt(p, r)] * rhs[rhsAt(p, r)]), fused multiply-adds in the order of r.
