@@ -62,11 +62,11 @@ enum class Combine { sum, product, max, min };
 // `parallel` that runs in vectors: rhs and result should be contiguous in it and lhs not depend on it.
 struct Contract {
   mlir::Value result, lhs, rhs;
-  llvm::SmallVector<Extent> parallel, reduction;
+  llvm::SmallVector<Extent> parallel = {}, reduction = {};
   int vector = 0;
-  std::function<Indices(At p, At r)> lhsAt, rhsAt;
-  std::function<Indices(At p)> resultAt;
-  std::function<mlir::Value(At p, mlir::Value sum)> epilogue;  // may be empty
+  std::function<Indices(At p, At r)> lhsAt = {}, rhsAt = {};
+  std::function<Indices(At p)> resultAt = {};
+  std::function<mlir::Value(At p, mlir::Value sum)> epilogue = {};  // may be empty
 };
 
 class KernelBuilder {
