@@ -63,6 +63,15 @@ def Mx_LayoutRules : OpInterface<"LayoutRules"> {
   ];
 }
 
+def Mx_IndexRules : OpInterface<"IndexRules"> {
+  let cppNamespace = "::mxc::mx";
+  let description = [{An op that reads an operand's integers as places: they must lie in [0, bound).}];
+  let methods = [
+    InterfaceMethod<[{The bound of operand `operand`; 0 if it is none that is read so.}],
+      "int64_t", "upperBound", (ins "unsigned":$operand)>,
+  ];
+}
+
 def Mx_ViewRules : OpInterface<"ViewRules"> {
   let cppNamespace = "::mxc::mx";
   let description = [{An op whose result is its first operand's memory read with another shape: no kernel. Operand and result
