@@ -112,7 +112,8 @@ class Flattener {
     Status status = walk_root(root);
     if (!status.ok()) return status;
     bool allocated = e_.ops_.allocate(ops_) && e_.slots_.allocate(slots_) && e_.slot_buffer_.allocate(slots_) &&
-                     e_.moving_.allocate(moving_) && e_.loops_.allocate(loops_) && e_.bound_.allocate(bound_count());
+                     e_.moving_.allocate(moving_) && e_.loops_.allocate(loops_) && e_.bound_.allocate(bound_count()) &&
+                     e_.item_op_.allocate(uint64_t{root.item_count} + 1);
     if (!allocated) return error(Code::out_of_memory, "no memory for the executor");
     ops_ = slots_ = moving_ = loops_ = 0;
     writing_ = true;
@@ -125,11 +126,13 @@ class Flattener {
 
   Status walk_root(const plan::Block& root) {
     for (uint32_t i = 0; i < root.item_count; ++i) {
+      if (writing_) e_.item_op_[i] = ops_;
       emit({OpKind::item_begin, i, 0, 0, nullptr});
       Status status = walk_item(view_.items(root)[i], kNone);
       if (!status.ok()) return status;
       emit({OpKind::item_end, i, 0, 0, nullptr});
     }
+    if (writing_) e_.item_op_[root.item_count] = ops_;
     return Status();
   }
 
@@ -257,7 +260,9 @@ Use Executor::use(uint32_t buffer) const {
   return use;
 }
 
-Status Executor::run(int64_t n, const Observer* observer) {
+Status Executor::run(int64_t n, const Observer* observer) { return run_items(n, 0, top_level_items(), observer); }
+
+Status Executor::run_items(int64_t n, uint32_t first, uint32_t end, const Observer* observer) {
   const plan::Graph& graph = view_.graph(graph_);
   if (graph.batch == 0) n = 1;
   if (n < 1 || (graph.batch != 0 && n > graph.batch)) {
@@ -265,7 +270,8 @@ Status Executor::run(int64_t n, const Observer* observer) {
                  (long long)n, (long long)graph.batch);
   }
   const Observer& o = observer == nullptr ? kNobody : *observer;
-  for (uint64_t pc = 0; pc < ops_.size(); ++pc) {
+  if (first > end || end > top_level_items()) return error(Code::invalid_argument, "items [%u, %u) of %u", first, end, top_level_items());
+  for (uint64_t pc = item_op_[first]; pc < item_op_[end]; ++pc) {
     const Op& op = ops_[pc];
     switch (op.kind) {
       case OpKind::kernel:

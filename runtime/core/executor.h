@@ -58,6 +58,11 @@ class Executor {
   // Threads: one run at a time of all executors that share a storage.
   Status run(int64_t n, const Observer* observer = nullptr);
 
+  // Runs top-level items [first, end) alone, so that a caller can do other things between items. A whole run is a sequence of such
+  // calls with the same n that covers all items in order.
+  Status run_items(int64_t n, uint32_t first, uint32_t end, const Observer* observer = nullptr);
+
+  const char* name() const { return view_.text(view_.graph(graph_).name); }
   uint32_t graph() const { return graph_; }
   uint32_t top_level_items() const;
   Use use(uint32_t buffer) const;  // linear in the graph; call once
@@ -102,6 +107,7 @@ class Executor {
   const Storage* storage_ = nullptr;
   ThreadPool* pool_ = nullptr;
   Array<Op> ops_;
+  Array<uint32_t> item_op_;      // where each top-level item starts in ops_, and the end
   Array<void*> slots_;           // argument addresses, per step contiguous
   Array<uint32_t> slot_buffer_;  // the buffer of each slot
   Array<Moving> moving_;

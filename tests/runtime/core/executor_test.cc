@@ -240,6 +240,11 @@ TEST(Executor, TellsTheObserverAndStopsForIt) {
   ASSERT_TRUE(e.run(0, &observer).ok());
   EXPECT_EQ(log.lines, (std::vector<std::string>{"item0", "step0", "/step0", "/item0", "item1", "step1", "/step1", "step1",
                                                  "/step1", "/item1"}));
+  log.lines.clear();
+  ASSERT_TRUE(e.run_items(0, 0, 1, &observer).ok());
+  ASSERT_TRUE(e.run_items(0, 1, 1, &observer).ok());
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"item0", "step0", "/step0", "/item0"}));
+  EXPECT_EQ(e.run_items(0, 1, 3).code, Code::invalid_argument);
   log.stop_at = 1;
   EXPECT_EQ(e.run(0, &observer).code, Code::stopped);
   EXPECT_EQ(*r.floats(total), 14);

@@ -1,0 +1,102 @@
+// From the uses of buffers to holds of variables.
+#include "runtime/engine/graph_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/engine/core_status.h"
+
+namespace mxc::engine {
+
+namespace {
+
+// The items that touch a variable, over all its buffers.
+struct VariableUse {
+  Variable variable;
+  core::Use use;
+};
+
+int64_t earlier(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
+
+void merge(core::Use& into, const core::Use& use) {
+  into.first_read = earlier(into.first_read, use.first_read);
+  into.first_write = earlier(into.first_write, use.first_write);
+  into.last_read = std::max(into.last_read, use.last_read);
+  into.last_write = std::max(into.last_write, use.last_write);
+}
+
+// Adds the holds of one variable to a list sorted by first item. Reader, writer, reader: each part may be empty.
+void add_holds(const VariableUse& v, std::vector<Hold>& holds) {
+  auto add = [&](bool write, int64_t first, int64_t last) {
+    if (first < 0 || first > last) return;
+    Hold hold = {v.variable, write, static_cast<uint32_t>(first), static_cast<uint32_t>(last)};
+    auto later = [](const Hold& a, const Hold& b) { return a.first < b.first; };
+    holds.insert(std::upper_bound(holds.begin(), holds.end(), hold, later), hold);
+  };
+  const core::Use& use = v.use;
+  if (use.first_write < 0) return add(false, use.first_read, use.last_read);
+  add(false, use.first_read, use.first_write - 1);
+  add(true, use.first_write, use.last_write);
+  add(false, use.last_write + 1, use.last_read);
+}
+
+// Writes each step into a trace, as events within the operation's.
+struct StepTrace {
+  Trace* trace;
+  const std::vector<std::string>& names;
+  int64_t began = 0;
+
+  core::Observer observer() {
+    core::Observer observer;
+    observer.context = this;
+    observer.step_begin = [](void* context, uint32_t) { static_cast<StepTrace*>(context)->began = Trace::now(); };
+    observer.step_end = [](void* context, uint32_t step) {
+      StepTrace& self = *static_cast<StepTrace*>(context);
+      self.trace->add(self.names[step], "step", self.began, Trace::now());
+    };
+    return observer;
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<CompiledGraph> CompiledGraph::create(core::Executor* executor, const core::PlanView& view, Variable memory,
+                                                    const std::vector<BoundVariable>& bound) {
+  std::vector<VariableUse> uses;
+  for (const BoundVariable& b : bound) {
+    if (b.buffer >= view.buffers().size()) return absl::InvalidArgumentError(absl::StrCat("bound buffer ", b.buffer, " is not in the plan"));
+    if (b.variable == memory) return absl::InvalidArgumentError("the memory's variable is bound to a buffer");
+    auto same = std::find_if(uses.begin(), uses.end(), [&](const VariableUse& u) { return u.variable == b.variable; });
+    if (same == uses.end()) same = uses.insert(uses.end(), {b.variable, {}});
+    merge(same->use, executor->use(b.buffer));
+  }
+  CompiledGraph graph;
+  graph.executor_ = executor;
+  uint32_t items = executor->top_level_items();
+  graph.holds_.push_back({std::move(memory), true, 0, items == 0 ? 0 : items - 1});
+  for (const VariableUse& use : uses) add_holds(use, graph.holds_);
+  std::vector<std::string> names;
+  for (const plan::Step& step : view.steps()) names.emplace_back(view.text(step.name));
+  graph.step_names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+  return graph;
+}
+
+void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority, std::function<absl::Status()> prepare) {
+  core::Executor* executor = graph.executor_;
+  uint32_t items = executor->top_level_items();
+  auto body = [&engine, executor, n, items, prepare = std::move(prepare), names = graph.step_names_](uint32_t first, uint32_t end) {
+    if (first == 0 && prepare) {
+      absl::Status status = prepare();
+      if (!status.ok()) return status;
+    }
+    Trace* trace = engine.trace();
+    StepTrace steps{trace, *names};
+    core::Observer observer = steps.observer();
+    return from_core(executor->run_items(n, first, std::min(end, items), trace == nullptr ? nullptr : &observer));
+  };
+  engine.push_staged({.name = executor->name(), .lane = Lane::compute, .priority = priority}, graph.holds_, std::max(items, 1u),
+                     std::move(body));
+}
+
+}  // namespace mxc::engine

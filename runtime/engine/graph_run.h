@@ -1,0 +1,51 @@
+// CompiledGraph: a graph of the Plan as one operation of the engine.
+//
+// It enters the engine whole, and its steps cost what they cost in the executor. Yet each variable bound to its buffers is held only
+// from the first top-level item that touches the buffers to the last: as reader before the first writer, as writer while
+// items write, as reader again if later items still read. So an input may still be on its way when the graph starts, and an
+// output is handed on when its last writer has ended, while later steps run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/core/executor.h"
+#include "runtime/engine/engine.h"
+
+namespace mxc::engine {
+
+// The memory of a buffer belongs to a variable. Several buffers may share a variable.
+struct BoundVariable {
+  uint32_t buffer;
+  Variable variable;
+};
+
+class CompiledGraph {
+ public:
+  // `memory` is the variable of the storage that the executor runs in: it is mutated during the whole run, so that graphs in one
+  // arena run one after the other. Buffers of `bound` that the graph does not touch are left out. The executor must outlive
+  // every run.
+  static absl::StatusOr<CompiledGraph> create(core::Executor* executor, const core::PlanView& view, Variable memory,
+                                              const std::vector<BoundVariable>& bound);
+
+  const std::vector<Hold>& holds() const { return holds_; }
+
+ private:
+  friend void push_graph(Engine&, const CompiledGraph&, int64_t, int32_t, std::function<absl::Status()>);
+
+  core::Executor* executor_ = nullptr;
+  std::vector<Hold> holds_;
+  std::shared_ptr<const std::vector<std::string>> step_names_;  // by step of the Plan, for the trace
+};
+
+// Queues a run with n samples. `prepare` (may be empty) is called before the first item, on the running thread: the place to set
+// hyper-parameters and to bind caller memory. A wrong n ends the operation with InvalidArgument.
+void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority = 0,
+                std::function<absl::Status()> prepare = nullptr);
+
+}  // namespace mxc::engine

@@ -1,0 +1,79 @@
+// Events are kept as they come and formatted when asked for.
+#include "runtime/engine/trace.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace mxc::engine {
+
+namespace {
+
+// A JSON string literal.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppend(&result, absl::StrFormat("\\u%04x", static_cast<int>(c)));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+}  // namespace
+
+int64_t Trace::now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int Trace::thread_number() {
+  return threads_.try_emplace(std::this_thread::get_id(), static_cast<int>(threads_.size())).first->second;
+}
+
+void Trace::add(std::string name, std::string category, int64_t begin, int64_t end) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (events_.size() == capacity_) {
+    ++dropped_;
+    return;
+  }
+  events_.push_back({std::move(name), std::move(category), begin, end, thread_number()});
+}
+
+void Trace::name_thread(std::string name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  thread_names_[thread_number()] = std::move(name);
+}
+
+std::string Trace::json() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<const Event*> sorted;
+  for (const Event& event : events_) sorted.push_back(&event);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Event* a, const Event* b) { return a->begin != b->begin ? a->begin < b->begin : a < b; });
+  int64_t zero = sorted.empty() ? 0 : sorted.front()->begin;
+  std::string result = "{\"traceEvents\": [";
+  const char* separator = "\n";
+  for (const auto& [number, name] : thread_names_) {
+    absl::StrAppend(&result, separator, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": ", number,
+                    ", \"args\": {\"name\": ", quoted(name), "}}");
+    separator = ",\n";
+  }
+  for (const Event* event : sorted) {
+    absl::StrAppendFormat(&result, "%s{\"name\": %s, \"cat\": %s, \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}",
+                          separator, quoted(event->name), quoted(event->category), event->thread,
+                          static_cast<double>(event->begin - zero) * 1e-3,
+                          static_cast<double>(event->end - event->begin) * 1e-3);
+    separator = ",\n";
+  }
+  absl::StrAppend(&result, "\n], \"otherData\": {\"dropped_events\": ", dropped_, "}}\n");
+  return result;
+}
+
+}  // namespace mxc::engine

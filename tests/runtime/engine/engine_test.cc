@@ -1,0 +1,358 @@
+// Hand-written cases, each on the naive engine and on engines with 1, 2 and 4 threads a lane.
+#include "runtime/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace mxc::engine {
+namespace {
+
+constexpr auto kLong = std::chrono::seconds(20);  // "never", for what must happen
+
+std::unique_ptr<Engine> make_engine(int threads, size_t run_ahead = 4096) {  // 0: naive
+  Engine::Options options;
+  options.naive = threads == 0;
+  for (int& count : options.threads) count = threads == 0 ? 1 : threads;
+  options.run_ahead = run_ahead;
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::create(options);
+  EXPECT_TRUE(engine.ok()) << engine.status();
+  return *std::move(engine);
+}
+
+absl::Status ok() { return absl::OkStatus(); }
+
+class EveryEngine : public testing::TestWithParam<int> {
+ protected:
+  std::unique_ptr<Engine> engine_ = make_engine(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Threads, EveryEngine, testing::Values(0, 1, 2, 4));
+
+// Engines whose operations run beside the pushing thread.
+class ThreadedEngine : public EveryEngine {};
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadedEngine, testing::Values(1, 2, 4));
+
+TEST_P(EveryEngine, WritersRunInTheOrderOfPushing) {
+  Variable x = engine_->variable("x");
+  std::vector<int> order;  // guarded by being x
+  for (int i = 0; i < 100; ++i) {
+    // Later ones are more urgent, and on other lanes: order of data comes first.
+    Traits traits = {.name = "w", .lane = static_cast<Lane>(i % kLanes), .priority = i};
+    engine_->push(traits, {}, {x}, [&order, i] { return order.push_back(i), ok(); });
+  }
+  ASSERT_TRUE(engine_->wait(x).ok());
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i);
+}
+
+TEST_P(EveryEngine, ReadersSeeTheLastWriteBeforeThem) {
+  Variable x = engine_->variable("x");
+  int value = 0;
+  std::vector<int> seen(50, -1);
+  for (int i = 0; i < 50; ++i) {
+    engine_->push({}, {}, {x}, [&value, i] { return value = i, ok(); });
+    engine_->push({}, {x}, {engine_->variable("own")}, [&, i] { return seen[static_cast<size_t>(i)] = value, ok(); });
+  }
+  ASSERT_TRUE(engine_->wait_all().ok());
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(seen[static_cast<size_t>(i)], i);
+}
+
+TEST_P(ThreadedEngine, ReadersRunTogether) {
+  // Each of two readers, on two lanes, ends only when the other has begun.
+  Variable x = engine_->variable("x");
+  std::promise<void> a, b;
+  std::shared_future<void> a_began = a.get_future().share(), b_began = b.get_future().share();
+  auto meet = [](std::promise<void>& mine, std::shared_future<void> other) {
+    mine.set_value();
+    return other.wait_for(kLong) == std::future_status::ready ? ok() : absl::DeadlineExceededError("alone");
+  };
+  engine_->push({.lane = Lane::compute}, {x}, {}, [&] { return meet(a, b_began); });
+  engine_->push({.lane = Lane::io}, {x}, {}, [&] { return meet(b, a_began); });
+  EXPECT_TRUE(engine_->wait_all().ok());
+}
+
+TEST_P(ThreadedEngine, PushDoesNotWait) {
+  Variable x = engine_->variable("x");
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  bool ran = false;
+  engine_->push({}, {}, {x}, [&] { return open.wait(), ran = true, ok(); });
+  engine_->push({}, {x}, {}, ok);
+  EXPECT_FALSE(ran);  // safe to look at: the body waits for the gate
+  gate.set_value();
+  ASSERT_TRUE(engine_->wait(x).ok());
+  EXPECT_TRUE(ran);
+}
+
+// With more threads, operations start in an order but run together.
+class OneThreadEngine : public EveryEngine {};
+INSTANTIATE_TEST_SUITE_P(Threads, OneThreadEngine, testing::Values(0, 1));
+
+TEST_P(OneThreadEngine, UrgentOperationsGoFirst) {
+  Variable hold = engine_->variable("hold");
+  std::vector<int> order;
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  bool naive = GetParam() == 0;
+  if (!naive) engine_->push({}, {}, {hold}, [&] { return open.wait(), ok(); });
+  for (int i = 0; i < 6; ++i) engine_->push({.priority = i % 3}, {}, {}, [&order, i] { return order.push_back(i), ok(); });
+  gate.set_value();
+  ASSERT_TRUE(engine_->wait_all().ok());
+  EXPECT_EQ(order, naive ? (std::vector<int>{0, 1, 2, 3, 4, 5}) : (std::vector<int>{2, 5, 1, 4, 0, 3}));
+}
+
+TEST_P(EveryEngine, RepeatedNamesCountOnceAndMutatingWins) {
+  Variable x = engine_->variable("x"), y = engine_->variable("y");
+  int runs = 0;
+  for (int i = 0; i < 10; ++i) engine_->push({}, {x, y, x}, {x, x}, [&] { return ++runs, ok(); });
+  ASSERT_TRUE(engine_->wait(x).ok());
+  EXPECT_EQ(runs, 10);
+  EXPECT_TRUE(engine_->wait_idle(y).ok());
+}
+
+TEST_P(EveryEngine, ErrorsTravelWithTheData) {
+  Variable a = engine_->variable("a"), b = engine_->variable("b"), c = engine_->variable("c"), other = engine_->variable("other");
+  bool skipped = true, ran = false;
+  engine_->push({.name = "read file"}, {}, {a}, [] { return absl::NotFoundError("no file 'x'"); });
+  engine_->push({}, {a}, {b}, [&] { return skipped = false, ok(); });
+  engine_->push({}, {}, {b, c}, [&] { return skipped = false, ok(); });
+  engine_->push({}, {}, {other}, [&] { return ran = true, ok(); });
+  EXPECT_EQ(engine_->wait(c), absl::NotFoundError("no file 'x'"));
+  EXPECT_EQ(engine_->wait(b), absl::NotFoundError("no file 'x'"));
+  EXPECT_EQ(engine_->wait(a), absl::NotFoundError("no file 'x'"));
+  EXPECT_TRUE(engine_->wait(other).ok());
+  EXPECT_TRUE(skipped);
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(engine_->wait_all(), absl::NotFoundError("no file 'x'"));
+  EXPECT_TRUE(engine_->wait_all().ok());  // told once
+  // Taking the error off a variable takes it off that one.
+  engine_->recover(a);
+  engine_->push({}, {}, {a}, [&] { return skipped = false, ok(); });
+  EXPECT_TRUE(engine_->wait(a).ok());
+  EXPECT_FALSE(skipped);
+  EXPECT_FALSE(engine_->wait(c).ok());
+}
+
+TEST_P(EveryEngine, ReadingAFailedVariableFailsOnlyWhatIsMutated) {
+  Variable a = engine_->variable("a"), b = engine_->variable("b"), c = engine_->variable("c");
+  engine_->push({}, {}, {a}, [] { return absl::InternalError("e"); });
+  engine_->push({}, {a, b}, {c}, ok);
+  EXPECT_FALSE(engine_->wait(c).ok());
+  EXPECT_TRUE(engine_->wait(b).ok());
+}
+
+TEST_P(EveryEngine, WaitAllTellsTheOldestError) {
+  for (int i = 0; i < 8; ++i) {
+    engine_->push({.lane = static_cast<Lane>(3 - i % 4)}, {}, {engine_->variable("v")},
+                  [i] { return absl::InternalError(std::to_string(i)); });
+  }
+  EXPECT_EQ(engine_->wait_all().message(), "0");
+}
+
+TEST_P(EveryEngine, ExceptionsBecomeErrors) {
+  Variable x = engine_->variable("x");
+  engine_->push({.name = "boom"}, {}, {x}, []() -> absl::Status { throw std::runtime_error("bang"); });
+  EXPECT_EQ(engine_->wait(x), absl::InternalError("operation 'boom': bang"));
+}
+
+TEST_P(EveryEngine, AsynchronousOperationsEndWithTheirCompletion) {
+  Variable x = engine_->variable("x");
+  int value = 0;
+  std::vector<std::thread> network;
+  for (int i = 1; i <= 20; ++i) {
+    engine_->push_async({.lane = Lane::network}, {}, {x}, [&, i](Completion done) {
+      network.emplace_back([&value, i, done = std::move(done)]() mutable {
+        value = value * 2 + i;
+        done(ok());
+      });
+    });
+  }
+  int seen = -1;
+  engine_->push({}, {x}, {}, [&] { return seen = value, ok(); });
+  ASSERT_TRUE(engine_->wait_all().ok());
+  int expected = 0;
+  for (int i = 1; i <= 20; ++i) expected = expected * 2 + i;
+  EXPECT_EQ(seen, expected);
+  for (std::thread& thread : network) thread.join();
+}
+
+TEST_P(EveryEngine, AsynchronousErrorsAndDroppedCompletions) {
+  Variable x = engine_->variable("x"), y = engine_->variable("y"), z = engine_->variable("z");
+  engine_->push_async({}, {}, {x}, [](Completion done) { done(absl::UnavailableError("host down")); });
+  engine_->push_async({}, {}, {y}, [](Completion) {});
+  engine_->push_async({}, {x}, {z}, [](Completion done) { done(ok()); });
+  EXPECT_EQ(engine_->wait(x), absl::UnavailableError("host down"));
+  EXPECT_EQ(engine_->wait(y).message(), "an asynchronous operation was dropped without completion");
+  EXPECT_EQ(engine_->wait(z), absl::UnavailableError("host down"));
+}
+
+TEST_P(EveryEngine, BodiesMayPushButNotWait) {
+  Variable x = engine_->variable("x"), y = engine_->variable("y");
+  absl::Status waited;
+  int value = 0;
+  engine_->push({}, {}, {x}, [&] {
+    engine_->push({}, {x}, {y}, [&] { return value = 5, ok(); });
+    waited = engine_->wait(y);
+    return ok();
+  });
+  ASSERT_TRUE(engine_->wait(x).ok());
+  ASSERT_TRUE(engine_->wait(y).ok());
+  EXPECT_EQ(waited.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(value, 5);
+}
+
+TEST_P(ThreadedEngine, RunAheadIsBounded) {
+  std::unique_ptr<Engine> engine = make_engine(GetParam(), 8);
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  std::atomic<int> pushed = 0;
+  Variable x = engine->variable("x");
+  std::thread pusher([&] {
+    for (int i = 0; i < 30; ++i) {
+      engine->push({}, {}, {x}, [&] { return open.wait(), ok(); });
+      ++pushed;
+    }
+  });
+  while (pushed < 8) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(pushed, 8);
+  gate.set_value();
+  pusher.join();
+  EXPECT_TRUE(engine->wait_all().ok());
+}
+
+TEST_P(EveryEngine, CapturedStateIsGoneBeforeWaitReturns) {
+  Variable x = engine_->variable("x");
+  std::weak_ptr<int> watched;
+  for (bool failing : {false, true}) {
+    auto state = std::make_shared<int>(1);
+    watched = state;
+    if (failing) engine_->push({}, {}, {x}, [] { return absl::InternalError("e"); });
+    engine_->push({}, {}, {x}, [state] { return ok(); });
+    state.reset();
+    EXPECT_EQ(engine_->wait(x).ok(), !failing);
+    EXPECT_TRUE(watched.expired());
+  }
+}
+
+TEST_P(EveryEngine, StagedOperationsReleaseAsTheyGo) {
+  // Items: 0 writes a, 1 reads in, 2 writes b. The reader of `a` runs between items when there is a thread; order is what counts.
+  Variable a = engine_->variable("a"), b = engine_->variable("b"), input = engine_->variable("in");
+  std::vector<std::string> log;
+  std::mutex mutex;
+  auto note = [&](std::string line) {
+    std::lock_guard<std::mutex> lock(mutex);
+    log.push_back(std::move(line));
+    return ok();
+  };
+  std::vector<uint32_t> ends;
+  engine_->push_staged({.name = "graph"}, {{a, true, 0, 0}, {input, false, 1, 1}, {b, true, 2, 2}}, 4,
+                       [&](uint32_t first, uint32_t end) {
+                         ends.push_back(end);
+                         return note(std::to_string(first));
+                       });
+  engine_->push({}, {b}, {}, [&] { return note("b"); });
+  ASSERT_TRUE(engine_->wait_all().ok());
+  EXPECT_EQ(ends, (std::vector<uint32_t>{1, 2, 3, 4}));
+  auto at = [&](const std::string& line) { return std::find(log.begin(), log.end(), line) - log.begin(); };
+  EXPECT_LT(at("2"), at("b"));
+}
+
+TEST_P(ThreadedEngine, AStagedOperationWaitsForAnInputWithoutHoldingItsThread) {
+  // The input's producer is pushed first but ends last; with one thread a lane, it needs the thread that the graph leaves.
+  Variable input = engine_->variable("in"), a = engine_->variable("a");
+  std::promise<void> first_item;
+  std::shared_future<void> first_item_ran = first_item.get_future().share();
+  std::vector<int> log;
+  Variable start = engine_->variable("start");
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  engine_->push({.lane = Lane::io}, {}, {start}, [&] { return open.wait(), ok(); });
+  engine_->push({.lane = Lane::compute}, {start}, {input}, [&] {
+    bool ran = first_item_ran.wait_for(kLong) == std::future_status::ready;
+    log.push_back(1);
+    return ran ? ok() : absl::DeadlineExceededError("the graph waited for its last input before it started");
+  });
+  engine_->push_staged({.priority = 5}, {{a, true, 0, 0}, {input, false, 1, 1}}, 2, [&](uint32_t first, uint32_t) {
+    if (first == 0) {
+      first_item.set_value();
+      gate.set_value();
+    } else {
+      log.push_back(2);
+    }
+    return ok();
+  });
+  EXPECT_TRUE(engine_->wait_all().ok());
+  EXPECT_EQ(log, (std::vector<int>{1, 2}));
+}
+
+TEST_P(EveryEngine, AFailingStageKeepsWhatWasReleased) {
+  Variable a = engine_->variable("a"), b = engine_->variable("b"), c = engine_->variable("c"), d = engine_->variable("d");
+  uint32_t last_item = 0;
+  engine_->push_staged({}, {{a, true, 0, 0}, {b, true, 0, 2}, {c, true, 2, 3}, {d, false, 3, 3}}, 4,
+                       [&](uint32_t first, uint32_t) {
+                         last_item = first;
+                         return first == 1 ? absl::InternalError("item 1") : ok();
+                       });
+  EXPECT_TRUE(engine_->wait(a).ok());
+  EXPECT_EQ(engine_->wait(b).message(), "item 1");
+  EXPECT_EQ(engine_->wait(c).message(), "item 1");
+  EXPECT_TRUE(engine_->wait(d).ok());
+  EXPECT_EQ(last_item, 1u);
+}
+
+TEST_P(EveryEngine, ALateFailedInputStopsTheRest) {
+  Variable a = engine_->variable("a"), b = engine_->variable("b"), input = engine_->variable("in");
+  engine_->push({}, {}, {input}, [] { return absl::DataLossError("bad record"); });
+  int calls = 0;
+  engine_->push_staged({}, {{a, true, 0, 0}, {input, false, 1, 1}, {b, true, 1, 1}}, 2,
+                       [&](uint32_t, uint32_t) { return ++calls, ok(); });
+  EXPECT_TRUE(engine_->wait(a).ok());
+  EXPECT_EQ(engine_->wait(b), absl::DataLossError("bad record"));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_P(EveryEngine, WritesOneTraceEventAnOperation) {
+  Trace trace;
+  engine_->set_trace(&trace);
+  engine_->push({.name = "load"}, {}, {}, ok);
+  engine_->push_async({.name = "send", .lane = Lane::network}, {}, {}, [](Completion done) { done(ok()); });
+  ASSERT_TRUE(engine_->wait_all().ok());
+  engine_->set_trace(nullptr);
+  engine_->push({.name = "later"}, {}, {}, ok);
+  ASSERT_TRUE(engine_->wait_all().ok());
+  std::string json = trace.json();
+  EXPECT_NE(json.find("\"name\": \"load\", \"cat\": \"compute\", \"ph\": \"X\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"name\": \"send\", \"cat\": \"network\", \"ph\": \"X\""), std::string::npos) << json;
+  EXPECT_EQ(json.find("later"), std::string::npos);
+}
+
+TEST(Engine, RefusesWrongOptions) {
+  Engine::Options options;
+  options.threads[2] = 0;
+  EXPECT_EQ(Engine::create(options).status().message(), "engine: a lane needs 1 to 256 threads");
+  options = {};
+  options.run_ahead = 0;
+  EXPECT_EQ(Engine::create(options).status().message(), "engine: run_ahead is 0");
+}
+
+TEST(Engine, TheDestructorWaits) {
+  int runs = 0;
+  {
+    std::unique_ptr<Engine> engine = make_engine(2);
+    Variable x = engine->variable("x");
+    for (int i = 0; i < 100; ++i) engine->push({}, {}, {x}, [&] { return ++runs, ok(); });
+  }
+  EXPECT_EQ(runs, 100);
+}
+
+}  // namespace
+}  // namespace mxc::engine
