@@ -19,6 +19,12 @@ def Mx_OpRules : OpInterface<"OpRules"> {
     InterfaceMethod<[{In-place fact: result `result` may be written over operand `operand`, given that nobody needs the
       operand afterwards.}],
       "bool", "canOverwrite", (ins "unsigned":$operand, "unsigned":$result)>,
+    InterfaceMethod<[{How the lowering reads an operand, which tells whether its elements may be computed there instead of
+      stored. Not asked of elementwise ops.}],
+      "::mxc::Reading", "reading", (ins "unsigned":$operand), "", "return ::mxc::Reading::stored;">,
+    InterfaceMethod<[{Whether every `store` to the result is the last word on that element, so that elementwise work may be done
+      there. False for results that are accumulated or read again.}],
+      "bool", "storesFinal", (ins "unsigned":$result), "", "return true;">,
   ];
 }
 
@@ -27,6 +33,8 @@ def Mx_ElementwiseRules : OpInterface<"ElementwiseRules"> {
   let methods = [
     InterfaceMethod<[{The value of each result at one point (or at a vector of points) from those of the operands.}],
       "::llvm::SmallVector<::mlir::Value>", "body", (ins "::mxc::Body&":$b, "::mlir::ValueRange":$x)>,
+    InterfaceMethod<[{Arithmetic of the body, an addition being 1; 0: elements are only moved.}],
+      "int64_t", "cost", (ins), "", "return 1;">,
   ];
 }
 
@@ -52,6 +60,15 @@ def Mx_LayoutRules : OpInterface<"LayoutRules"> {
       "::mxc::TensorType", "wantedOperandType", (ins "unsigned":$operand, "int64_t":$lanes)>,
     InterfaceMethod<[{The type that result `result` should have if nobody objects.}],
       "::mxc::TensorType", "wantedResultType", (ins "unsigned":$result, "int64_t":$lanes)>,
+  ];
+}
+
+def Mx_IndexRules : OpInterface<"IndexRules"> {
+  let cppNamespace = "::mxc::mx";
+  let description = [{An op that reads an operand's integers as places: they must lie in [0, bound).}];
+  let methods = [
+    InterfaceMethod<[{The bound of operand `operand`; 0 if it is none that is read so.}],
+      "int64_t", "upperBound", (ins "unsigned":$operand)>,
   ];
 }
 

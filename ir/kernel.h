@@ -49,6 +49,12 @@ struct Range {
   Range(mlir::Value lo, mlir::Value hi) : lo(lo), hi(hi) {}
 };
 
+// How the lowering of an op reads an operand:
+//   stored   it must lie in memory (`contract` reads it in ways of its own)
+//   often    by `load`; elements are read several times
+//   once     by `load`, each element about once
+enum class Reading { stored, often, once };
+
 enum class Combine { sum, product, max, min };
 
 // result[resultAt(p)] = epilogue(p, sum over r of lhs[lhsAt(p, r)] * rhs[rhsAt(p, r)]), fused multiply-adds in the order of r.
@@ -56,11 +62,11 @@ enum class Combine { sum, product, max, min };
 // `parallel` that runs in vectors: rhs and result should be contiguous in it and lhs not depend on it.
 struct Contract {
   mlir::Value result, lhs, rhs;
-  llvm::SmallVector<Extent> parallel, reduction;
+  llvm::SmallVector<Extent> parallel = {}, reduction = {};
   int vector = 0;
-  std::function<Indices(At p, At r)> lhsAt, rhsAt;
-  std::function<Indices(At p)> resultAt;
-  std::function<mlir::Value(At p, mlir::Value sum)> epilogue;  // may be empty
+  std::function<Indices(At p, At r)> lhsAt = {}, rhsAt = {};
+  std::function<Indices(At p)> resultAt = {};
+  std::function<mlir::Value(At p, mlir::Value sum)> epilogue = {};  // may be empty
 };
 
 class KernelBuilder {

@@ -152,7 +152,7 @@ LogicalResult Conv2dBackwardDataOp::buildGradient(GradientBuilder& g) {
 }
 
 LogicalResult Conv2dBackwardDataOp::lower(KernelBuilder& k) {
-  TensorType dx = rankedType(getOutput()), w = rankedType(getWeight()), dyType = rankedType(getDy());
+  TensorType dx = rankedType(getOutput()), w = rankedType(getWeight());
   int64_t groups = getGroups(), perIn = w.getDimSize(1), perOut = w.getDimSize(0) / groups;
   Size2 stride = getStride(), pad = getPad(), dilation = getDilation();
   for (int64_t ph = 0; ph < std::min(stride[0], dx.getDimSize(2)); ++ph) {

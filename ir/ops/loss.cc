@@ -1,10 +1,13 @@
-// Each sample is a row: its maximum, the sum of exponentials, then what is asked for.
+// Each sample is a row. Classification: its maximum, the sum of exponentials, then what is asked for. Pairs: a mean over the row, whose
+// gradient is elementwise.
 #include "ir/ops/loss.h"
 
 #include <limits>
 
 #include "ir/ops/elementwise.h"
+#include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "ir/ops/softmax.h"
 
 using namespace mlir;
 
@@ -46,6 +49,17 @@ std::pair<Value, Value> rowSums(KernelBuilder& k, Value logits, const Index& row
   return {max, sum};
 }
 
+// Labels are places among the classes.
+int64_t classesOf(Operation* op, unsigned operand) { return operand == 1 ? rankedType(op->getOperand(0)).getDimSize(1) : 0; }
+
+// A number a sample as a column: [n] -> [n, 1, ...] with `rank` axes.
+Value asColumn(GradientBuilder& g, Value value, int64_t rank) {
+  SmallVector<int64_t> dims(rank, 1);
+  dims[0] = rankedType(value).getDimSize(0);
+  if (rank == 1) return value;
+  return g.make<ReshapeOp>({value}, g.builder.getNamedAttr("shape", g.builder.getDenseI64ArrayAttr(dims)));
+}
+
 }  // namespace
 
 LogicalResult SoftmaxCrossEntropyOp::inferTypes() {
@@ -69,13 +83,29 @@ LogicalResult SoftmaxCrossEntropyOp::lower(KernelBuilder& k) {
   return success();
 }
 bool SoftmaxCrossEntropyOp::canOverwrite(unsigned, unsigned) { return false; }
+int64_t SoftmaxCrossEntropyOp::upperBound(unsigned operand) { return classesOf(*this, operand); }
 
 LogicalResult SoftmaxCrossEntropyGradOp::inferTypes() {
   FailureOr<TensorType> logits = expectRank(*this, 0, 2);
   if (failed(logits)) return failure();
   return setResult(*this, 0, plain(*logits)), success();
 }
-LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(GradientBuilder&) { return failure(); }
+// With p = softmax(logits): in logits dloss * softmax_grad(p, d); in dloss the sum of d (p - onehot).
+LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(GradientBuilder& g) {
+  OpBuilder& b = g.builder;
+  if (g.wants(0)) {
+    Value probability = g.make<SoftmaxOp>({getLogits()});
+    Value d = g.make<SoftmaxGradOp>({g.dy(), probability}, b.getNamedAttr("axis", b.getI64IntegerAttr(1)));
+    g.set(0, g.mul(d, asColumn(g, getDloss(), 2)));
+  }
+  if (g.wants(2)) {
+    Value ones = g.make<BroadcastOp>({g.constant(1, getDloss())}, b.getNamedAttr("to", TypeAttr::get(plain(rankedType(getDloss())))));
+    Value difference = g.make<SoftmaxCrossEntropyGradOp>({getLogits(), getLabel(), ones});
+    g.set(2, g.make<ReduceSumOp>({g.mul(g.dy(), difference)}, b.getNamedAttr("axes", b.getDenseI64ArrayAttr({1}))));
+  }
+  return success();
+}
+int64_t SoftmaxCrossEntropyGradOp::upperBound(unsigned operand) { return classesOf(*this, operand); }
 
 LogicalResult SoftmaxCrossEntropyGradOp::lower(KernelBuilder& k) {
   TensorType type = rankedType(getLogits());
@@ -123,5 +153,137 @@ LogicalResult AccuracyOp::lower(KernelBuilder& k) {
   return success();
 }
 bool AccuracyOp::canOverwrite(unsigned, unsigned) { return false; }
+int64_t AccuracyOp::upperBound(unsigned operand) { return classesOf(*this, operand); }
+
+LogicalResult TopKAccuracyOp::inferTypes() {
+  FailureOr<TensorType> type = perSample(*this);
+  if (failed(type)) return failure();
+  int64_t classes = rankedType(getLogits()).getDimSize(1), k = getK();
+  if (k < 1 || k > classes) return emitOpError() << "needs k in [1, " << classes << "], got " << k;
+  return setResult(*this, 0, *type), success();
+}
+LogicalResult TopKAccuracyOp::buildGradient(GradientBuilder&) { return success(); }
+int64_t TopKAccuracyOp::upperBound(unsigned operand) { return classesOf(*this, operand); }
+
+// The label's place in the order is the number of elements that it does not precede; to a NaN nothing is known to be inferior.
+LogicalResult TopKAccuracyOp::lower(KernelBuilder& k) {
+  TensorType type = rankedType(getLogits());
+  k.rows({extentOf(type, 0)}, [&](At p) {
+    Value label = k.load(getLabel(), p[0]), chosen = k.load(getLogits(), {p[0], k.indexFrom(label)});
+    Value wide = k.body().cast(label, k.body().builder.getI64Type());
+    Value place = k.reduce1(Combine::sum, {extentOf(type, 1)}, [&](At r) {
+      Value x = k.load(getLogits(), {p[0], r[0]}), position = k.position(r[0]);
+      Body b = k.body();
+      Value precedes = b.logicalOr(b.gt(chosen, x), b.logicalAnd(b.eq(chosen, x), b.ge(position, wide)));
+      return b.select(precedes, b.constant(0, x), b.constant(1, x));
+    });
+    Body b = k.body();
+    Value within = b.lt(place, b.constant(static_cast<double>(getK()), place));
+    k.store(getCorrect(), p[0], b.select(within, b.constant(1, place), b.constant(0, place)));
+  });
+  return success();
+}
+bool TopKAccuracyOp::canOverwrite(unsigned, unsigned) { return false; }
+
+// ---- Losses of a pair -------------------------------------------------------------------------------------------------------
+namespace {
+
+template <typename OpType>
+LogicalResult inferPair(OpType op) {
+  FailureOr<TensorType> x = expectRank(op, 0, -1), t = expectRank(op, 1, -1);
+  if (failed(x) || failed(t)) return failure();
+  if (x->getShape() != t->getShape() || batchAxis(*x) != batchAxis(*t)) {
+    InFlightDiagnostic error = op.emitOpError() << "expects prediction and target of one shape, got " << shapeText(*x) << " and " << shapeText(*t);
+    error.attachNote(op.getTarget().getLoc()) << "target comes from here";
+    return error;
+  }
+  if (x->getElementType() != t->getElementType() || !isa<FloatType>(x->getElementType()))
+    return op.emitOpError() << "expects floating-point prediction and target, got " << x->getElementType() << " and " << t->getElementType();
+  if (x->getRank() < 1 || batchAxis(*x) > 0) return op.emitOpError() << "expects the samples on axis 0";
+  return setResult(op, 0, tensorType({x->getDimSize(0)}, x->getElementType(), batchAxis(*x), std::max<int64_t>(1, batchUnit(*x)))), success();
+}
+
+// Stores the mean of term(x, t) over each row; a row of rank 0 is its own mean.
+template <typename OpType>
+LogicalResult lowerPair(OpType op, KernelBuilder& k, llvm::function_ref<Value(Body&, Value, Value)> term) {
+  TensorType type = rankedType(op.getPrediction());
+  SmallVector<Extent> extents;
+  for (int64_t axis = 1; axis < type.getRank(); ++axis) extents.push_back(extentOf(type, axis));
+  SmallVector<Range> ranges(extents.begin(), extents.end());
+  auto termAt = [&](Indices at) {
+    Value x = k.load(op.getPrediction(), at), t = k.load(op.getTarget(), at);
+    Body b = k.body();
+    return term(b, x, t);
+  };
+  if (ranges.empty()) {
+    k.forall(op.getLoss(), [&](At p) { k.store(op.getLoss(), p, termAt({p[0]})); });
+    return success();
+  }
+  k.rows({extentOf(type, 0)}, [&](At p) {
+    Value sum = k.reduce1(Combine::sum, ranges, [&](At r) {
+      Indices at = {p[0]};
+      at.append(r.begin(), r.end());
+      return termAt(at);
+    });
+    k.store(op.getLoss(), p[0], k.body().div(sum, k.count(extents, type.getElementType())));
+  });
+  return success();
+}
+
+// dloss over the number of terms in a row, as a column.
+template <typename OpType>
+Value perTerm(OpType op, GradientBuilder& g) {
+  TensorType type = rankedType(op.getPrediction());
+  Value column = asColumn(g, g.dy(), type.getRank());
+  int64_t terms = type.getNumElements() / type.getDimSize(0);
+  return terms == 1 ? column : g.mul(g.constant(1.0 / static_cast<double>(terms), column), column);
+}
+
+}  // namespace
+
+LogicalResult MseLossOp::inferTypes() { return inferPair(*this); }
+LogicalResult MseLossOp::buildGradient(GradientBuilder& g) {
+  Value column = perTerm(*this, g);
+  Value slope = g.mul(g.sub(getPrediction(), getTarget()), g.mul(g.constant(2, column), column));
+  if (g.wants(0)) g.set(0, slope);
+  if (g.wants(1)) g.set(1, g.neg(slope));
+  return success();
+}
+LogicalResult MseLossOp::lower(KernelBuilder& k) {
+  return lowerPair(*this, k, [](Body& b, Value x, Value t) {
+    Value difference = b.sub(x, t);
+    return b.mul(difference, difference);
+  });
+}
+bool MseLossOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult L1LossOp::inferTypes() { return inferPair(*this); }
+LogicalResult L1LossOp::buildGradient(GradientBuilder& g) {
+  Value column = perTerm(*this, g), zero = g.constant(0, column), difference = g.sub(getPrediction(), getTarget());
+  Value below = g.make<PickPositiveOp>({g.neg(difference), g.neg(column), zero});
+  Value slope = g.make<PickPositiveOp>({difference, column, below});
+  if (g.wants(0)) g.set(0, slope);
+  if (g.wants(1)) g.set(1, g.neg(slope));
+  return success();
+}
+LogicalResult L1LossOp::lower(KernelBuilder& k) {
+  return lowerPair(*this, k, [](Body& b, Value x, Value t) { return b.abs(b.sub(x, t)); });
+}
+bool L1LossOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult SigmoidCrossEntropyOp::inferTypes() { return inferPair(*this); }
+LogicalResult SigmoidCrossEntropyOp::buildGradient(GradientBuilder& g) {
+  Value column = perTerm(*this, g);
+  if (g.wants(0)) g.set(0, g.mul(g.sub(g.make<SigmoidOp>({getPrediction()}), getTarget()), column));
+  if (g.wants(1)) g.set(1, g.neg(g.mul(getPrediction(), column)));
+  return success();
+}
+// max(x, 0) - x t + log1p(exp(-|x|)): nothing overflows.
+LogicalResult SigmoidCrossEntropyOp::lower(KernelBuilder& k) {
+  return lowerPair(*this, k, [](Body& b, Value x, Value t) {
+    return b.add(b.sub(b.max(x, b.constant(0, x)), b.mul(x, t)), b.log1p(b.exp(b.neg(b.abs(x)))));
+  });
+}
+bool SigmoidCrossEntropyOp::canOverwrite(unsigned, unsigned) { return false; }
 
 }  // namespace mxc::mx

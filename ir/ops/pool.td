@@ -5,6 +5,7 @@ include "ir/mx.td"
 
 class Mx_Pool<string mnemonic, string text> : Mx_ComputeOp<mnemonic> {
   let summary = text;
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let description = [{input [n, c, h, w]; output size (h + 2 pad - kernel) / stride + 1, rounded up if ceil_mode (a window then starts
     inside the padded input). Errors: kernel larger than the padded input; pad not smaller than kernel.}];
   let dsl = 1;
@@ -24,17 +25,20 @@ def Mx_AvgPoolOp : Mx_Pool<"avg_pool", "the mean of each window; padding counts 
 
 def Mx_MaxPoolGradOp : Mx_ComputeOp<"max_pool_grad"> {
   let summary = "dy taken to the places that `index` names";
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let arguments = (ins Mx_Tensor:$dy, Mx_Tensor:$index, Mx_Size2Attr:$size, Mx_Size2Attr:$kernel, Mx_Size2Attr:$stride, Mx_Size2Attr:$pad);
   let results = (outs Mx_Tensor:$output);
 }
 def Mx_AvgPoolGradOp : Mx_ComputeOp<"avg_pool_grad"> {
   let summary = "dy spread over its windows";
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let arguments = (ins Mx_Tensor:$dy, Mx_Size2Attr:$size, Mx_Size2Attr:$kernel, Mx_Size2Attr:$stride, Mx_Size2Attr:$pad,
     BoolAttr:$count_pad);
   let results = (outs Mx_Tensor:$output);
 }
 def Mx_MaxPoolPickOp : Mx_ComputeOp<"max_pool_pick"> {
   let summary = "the elements of input that `index` names: the linear map whose transpose is max_pool_grad";
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let arguments = (ins Mx_Tensor:$input, Mx_Tensor:$index, Mx_Size2Attr:$kernel, Mx_Size2Attr:$stride, Mx_Size2Attr:$pad);
   let results = (outs Mx_Tensor:$output);
 }

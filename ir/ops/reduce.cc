@@ -18,9 +18,6 @@ void registerFamily_reduce(MxDialect& dialect) {
       >();
 }
 
-namespace {
-
-// The reduced axes, sorted, none of them negative; all if `axes` is empty.
 FailureOr<SmallVector<int64_t>> reducedAxes(Operation* op, ArrayRef<int64_t> axes, int64_t rank) {
   SmallVector<int64_t> result;
   for (int64_t axis : axes) {
@@ -35,7 +32,6 @@ FailureOr<SmallVector<int64_t>> reducedAxes(Operation* op, ArrayRef<int64_t> axe
   return result;
 }
 
-// The type with the reduced axes of size 1.
 TensorType keptType(TensorType type, ArrayRef<int64_t> axes) {
   SmallVector<int64_t> dims(type.getShape());
   for (int64_t axis : axes) dims[axis] = 1;
@@ -55,6 +51,44 @@ TensorType droppedType(TensorType type, ArrayRef<int64_t> axes) {
   return tensorType(dims, type.getElementType(), batch, std::max<int64_t>(1, batchUnit(type)));
 }
 
+std::pair<int64_t, bool> reducedCount(TensorType type, ArrayRef<int64_t> axes) {
+  int64_t count = 1;
+  bool batched = false;
+  for (int64_t axis : axes) {
+    Extent extent = extentOf(type, axis);
+    count *= extent.isBatch() ? extent.batchUnit : extent.size;
+    batched |= extent.isBatch();
+  }
+  return {count, batched};
+}
+
+SmallVector<Extent> extentsOf(TensorType type, ArrayRef<int64_t> axes) {
+  SmallVector<Extent> extents;
+  for (int64_t axis : axes) extents.push_back(extentOf(type, axis));
+  return extents;
+}
+
+void forEachKept(KernelBuilder& k, Value input, Value output, ArrayRef<int64_t> axes, bool keepDims, KeptPoint point) {
+  int64_t rank = rankedType(input).getRank();
+  auto visit = [&](At kept) {
+    point(kept, [&](At inner) {
+      Indices at;
+      const Index *next = kept.begin(), *in = inner.begin();
+      for (int64_t axis = 0; axis < rank; ++axis) {
+        bool reduced = llvm::is_contained(axes, axis);
+        if (reduced && keepDims) ++next;
+        at.push_back(reduced ? *in++ : *next++);
+      }
+      return at;
+    });
+  };
+  if (!llvm::is_contained(axes, k.innermostAxis(input))) return k.forall(output, visit);
+  TensorType result = rankedType(output);
+  k.rows(extentsOf(result, llvm::to_vector(llvm::seq<int64_t>(0, result.getRank()))), visit);
+}
+
+namespace {
+
 template <typename OpType>
 LogicalResult inferReduce(OpType op) {
   FailureOr<TensorType> type = expectRank(op, 0, -1);
@@ -72,33 +106,12 @@ template <typename OpType>
 LogicalResult lowerReduce(OpType op, KernelBuilder& k, Combine combine, Finish finish) {
   TensorType type = rankedType(op.getInput());
   SmallVector<int64_t> axes = *reducedAxes(op, op.getAxes(), type.getRank());
-  SmallVector<Extent> extents;
-  for (int64_t axis : axes) extents.push_back(extentOf(type, axis));
+  SmallVector<Extent> extents = extentsOf(type, axes);
   SmallVector<Range> ranges(extents.begin(), extents.end());
-  auto point = [&](At kept) {
-    Value reduced = k.reduce1(combine, ranges, [&](At inner) {
-      Indices at;
-      const Index *next = kept.begin(), *in = inner.begin();
-      for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-        if (llvm::is_contained(axes, axis)) {
-          if (op.getKeepDims()) ++next;
-          at.push_back(*in++);
-        } else {
-          at.push_back(*next++);
-        }
-      }
-      return k.load(op.getInput(), at);
-    });
+  forEachKept(k, op.getInput(), op.getOutput(), axes, op.getKeepDims(), [&](At kept, FullPoint full) {
+    Value reduced = k.reduce1(combine, ranges, [&](At inner) { return k.load(op.getInput(), full(inner)); });
     k.store(op.getOutput(), kept, finish(reduced, extents));
-  };
-  if (llvm::is_contained(axes, k.innermostAxis(op.getInput()))) {
-    TensorType result = rankedType(op.getOutput());
-    SmallVector<Extent> kept;
-    for (int64_t axis = 0; axis < result.getRank(); ++axis) kept.push_back(extentOf(result, axis));
-    k.rows(kept, point);
-  } else {
-    k.forall(op.getOutput(), point);
-  }
+  });
   return success();
 }
 
@@ -114,19 +127,6 @@ Value restored(GradientBuilder& g, Operation* op, Value value) {
 Value spread(GradientBuilder& g, Operation* op, Value value) {
   TensorType type = rankedType(op->getOperand(0));
   return g.make<BroadcastOp>({restored(g, op, value)}, g.builder.getNamedAttr("to", TypeAttr::get(plain(type))));
-}
-
-// The number of reduced elements: a fixed part, and whether the batch is one of the axes.
-std::pair<int64_t, bool> reducedCount(Operation* op, ArrayRef<int64_t> given) {
-  TensorType type = rankedType(op->getOperand(0));
-  int64_t count = 1;
-  bool batched = false;
-  for (int64_t axis : *reducedAxes(op, given, type.getRank())) {
-    Extent extent = extentOf(type, axis);
-    count *= extent.isBatch() ? extent.batchUnit : extent.size;
-    batched |= extent.isBatch();
-  }
-  return {count, batched};
 }
 
 // max and min: what equals the result shares its gradient evenly.
@@ -157,7 +157,8 @@ LogicalResult ReduceMeanOp::lower(KernelBuilder& k) {
 }
 bool ReduceMeanOp::canOverwrite(unsigned, unsigned) { return false; }
 LogicalResult ReduceMeanOp::buildGradient(GradientBuilder& g) {
-  auto [count, batched] = reducedCount(*this, getAxes());
+  TensorType type = rankedType(getInput());
+  auto [count, batched] = reducedCount(type, *reducedAxes(*this, getAxes(), type.getRank()));
   OpBuilder& b = g.builder;
   Value each = g.make<DivByCountOp>({g.dy()}, {b.getNamedAttr("per_sample", b.getI64IntegerAttr(count)),
                                               b.getNamedAttr("batched", b.getBoolAttr(batched))});

@@ -10,6 +10,7 @@ class Mx_Reduce<string mnemonic, string text> : Mx_ComputeOp<mnemonic> {
   let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes,
     DefaultValuedAttr<BoolAttr, "false">:$keep_dims);
   let results = (outs Mx_Tensor:$output);
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let dsl = 1;
 }
 def Mx_ReduceSumOp : Mx_Reduce<"reduce_sum", "the sum over axes"> { let dslName = "sum"; }

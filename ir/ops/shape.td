@@ -17,6 +17,7 @@ def Mx_FlattenOp : Mx_ComputeOp<"flatten", [DeclareOpInterfaceMethods<Mx_ViewRul
 }
 def Mx_RelayoutOp : Mx_TypedElementwiseOp<"relayout"> {
   let summary = "the same tensor in another memory layout";
+  let extraClassDeclaration = "int64_t cost() { return 0; }";
   let arguments = (ins Mx_Tensor:$input, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
 }

@@ -1,6 +1,7 @@
 // See table.h.
 #include "runtime/io/table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -256,10 +257,11 @@ absl::StatusOr<std::unique_ptr<Dataset>> make_table(const Uri& uri, const std::v
     Column& column = columns[(*chosen)[i]];
     if (absl::Status status = check_column(uri, column, inputs[i]); !status.ok()) return status;
     fields.push_back(inputs[i]);
-    kept->push_back(column);
+    const bool again = std::count(chosen->begin() + static_cast<int64_t>(i) + 1, chosen->end(), (*chosen)[i]) > 0;
+    kept->push_back(again ? Column(column) : std::move(column));
     if (kept->back().rows() != kept->front().rows()) {
       return absl::InvalidArgumentError(absl::StrCat(uri.text, ": field '", kept->front().name, "' has ", kept->front().rows(),
-                                                     " samples, '", column.name, "' has ", column.rows()));
+                                                     " samples, '", kept->back().name, "' has ", kept->back().rows()));
     }
   }
   if (kept->empty()) return absl::InvalidArgumentError(absl::StrCat(uri.text, ": no field for any input of the model"));

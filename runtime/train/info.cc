@@ -8,14 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "runtime/io/dataset.h"
 #include "runtime/train/event_log.h"
+#include "runtime/train/model.h"
 
 namespace mxc::train {
 namespace {
-
-const char* graph_kind(plan::GraphKind kind) {
-  constexpr const char* kNames[] = {"init", "train", "eval", "infer", "update", "user"};
-  return kNames[static_cast<int>(kind)];
-}
 
 const char* output_kind(plan::OutputKind kind) {
   constexpr const char* kNames[] = {"loss", "metric", "output", "parameter", "state"};
@@ -60,7 +56,7 @@ void add_graphs(const core::PlanView& view, std::string* out) {
   absl::StrAppend(out, "\ngraphs\n");
   for (const plan::Graph& graph : view.graphs()) {
     const Work work = work_of(view, graph);
-    absl::StrAppendFormat(out, "  %s: %s, batch %d, %d steps", view.text(graph.name), graph_kind(graph.kind), graph.batch, work.steps);
+    absl::StrAppendFormat(out, "  %s: %s, batch %d, %d steps", view.text(graph.name), graph_kind_name(graph.kind), graph.batch, work.steps);
     if (work.flops > 0) absl::StrAppendFormat(out, ", %.4g MFLOP", static_cast<double>(work.flops) * 1e-6);
     absl::StrAppend(out, ", arena ", bytes_text(graph.arena_bytes), "\n");
     for (const plan::Binding& binding : view.inputs(graph)) {
@@ -172,7 +168,7 @@ std::string info_json(const core::PlanView& view) {
     const std::string outputs = json_list(view.outputs(graph), [&](const plan::Binding& binding) {
       return absl::StrCat(json_tensor(view, binding.name, view.buffer(binding.buffer)), ",\"kind\":\"", output_kind(binding.kind), "\"}");
     });
-    return absl::StrCat("{\"name\":", json_string(view.text(graph.name)), ",\"kind\":\"", graph_kind(graph.kind), "\",\"batch\":", graph.batch,
+    return absl::StrCat("{\"name\":", json_string(view.text(graph.name)), ",\"kind\":\"", graph_kind_name(graph.kind), "\",\"batch\":", graph.batch,
                         ",\"steps\":", work.steps, ",\"flops\":", work.flops, ",\"arena_bytes\":", graph.arena_bytes, ",\"inputs\":", inputs,
                         ",\"outputs\":", outputs, "}");
   });

@@ -1,6 +1,7 @@
 // See model.h.
 #include "runtime/train/model.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +12,14 @@
 namespace mxc::train {
 namespace {
 
-const char* kind_name(plan::GraphKind kind) {
+void* align(char* memory) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(memory);
+  return reinterpret_cast<void*>((address + plan::kAlign - 1) / plan::kAlign * plan::kAlign);
+}
+
+}  // namespace
+
+const char* graph_kind_name(plan::GraphKind kind) {
   switch (kind) {
     case plan::GraphKind::init: return "init";
     case plan::GraphKind::train: return "train";
@@ -22,13 +30,6 @@ const char* kind_name(plan::GraphKind kind) {
   }
   return "?";
 }
-
-void* align(char* memory) {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(memory);
-  return reinterpret_cast<void*>((address + plan::kAlign - 1) / plan::kAlign * plan::kAlign);
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program, int threads) {
   std::unique_ptr<Model> model(new Model(program));
@@ -63,10 +64,22 @@ void Model::set_integer(const char* name, uint64_t value) {
   }
 }
 
+std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields, bool optional) {
+  const uint32_t graph = view.find_graph(kind);
+  if (graph == plan::kNone) return fields;
+  for (const plan::Binding& binding : view.inputs(view.graph(graph))) {
+    const plan::Buffer& buffer = view.buffer(binding.buffer);
+    const std::string name = view.text(binding.name);
+    const bool known = std::any_of(fields.begin(), fields.end(), [&](const io::Field& field) { return field.name == name; });
+    if (!known && buffer.batch_axis >= 0) fields.push_back({name, buffer.dtype, sample_shape(buffer), buffer.upper_bound, optional});
+  }
+  return fields;
+}
+
 absl::StatusOr<std::unique_ptr<GraphRunner>> GraphRunner::create(Model* model, plan::GraphKind kind) {
   const core::PlanView& view = model->view();
   const uint32_t index = view.find_graph(kind);
-  if (index == plan::kNone) return absl::UnimplementedError(absl::StrCat("this program has no ", kind_name(kind), " graph"));
+  if (index == plan::kNone) return absl::UnimplementedError(absl::StrCat("this program has no ", graph_kind_name(kind), " graph"));
   auto runner = std::make_unique<GraphRunner>();
   runner->model_ = model;
   runner->index_ = index;

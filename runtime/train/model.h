@@ -42,6 +42,11 @@ class Model {
   core::ThreadPool pool_;
 };
 
+const char* graph_kind_name(plan::GraphKind kind);
+
+// `fields` and, after them, those inputs of the program's graph of a kind that are not among them. Without such a graph: `fields`.
+std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields, bool optional);
+
 // A scalar that a graph reports: its loss or a metric.
 struct Scalar {
   std::string name;

@@ -52,20 +52,6 @@ absl::StatusOr<std::vector<int64_t>> choose_samples(const Options& options, cons
   return rows;
 }
 
-// What the infer graph reads, then, as optional, what only the eval graph reads: the truth to compare with.
-std::vector<io::Field> fields_to_read(const core::PlanView& view, const GraphRunner& runner) {
-  std::vector<io::Field> fields = runner.inputs();
-  const uint32_t eval = view.find_graph(plan::GraphKind::eval);
-  if (eval == plan::kNone) return fields;
-  for (const plan::Binding& binding : view.inputs(view.graph(eval))) {
-    const plan::Buffer& buffer = view.buffer(binding.buffer);
-    const std::string name = view.text(binding.name);
-    const bool known = std::any_of(fields.begin(), fields.end(), [&](const io::Field& field) { return field.name == name; });
-    if (!known && buffer.batch_axis >= 0) fields.push_back({name, buffer.dtype, sample_shape(buffer), buffer.upper_bound, true});
-  }
-  return fields;
-}
-
 absl::StatusOr<std::vector<Answer>> infer(const core::PlanView& view, GraphRunner* runner, const io::Dataset& dataset,
                                           const std::vector<int64_t>& rows, int64_t batch) {
   std::vector<Answer> answers;
@@ -193,7 +179,8 @@ absl::Status run_predict(Model* model, const Options& options, FILE* out) {
   auto batch = choose_batch(**runner, options.batch);
   if (!batch.ok()) return batch.status();
   if (absl::Status status = load_trained(*model, options.load); !status.ok()) return status;
-  auto data = io::open_data(options.data, fields_to_read(model->view(), **runner));
+  // What only the eval graph reads is the truth to compare with, if the data have it.
+  auto data = io::open_data(options.data, with_inputs_of(model->view(), plan::GraphKind::eval, (*runner)->inputs(), /*optional=*/true));
   if (!data.ok()) return data.status();
   const io::Dataset& dataset = data->test != nullptr ? *data->test : *data->train;
   auto rows = choose_samples(options, dataset);

@@ -87,7 +87,7 @@ absl::Status Training::open_graphs() {
 }
 
 absl::Status Training::open_sources() {
-  auto data = io::open_data(options_.data, trainer_->inputs());
+  auto data = io::open_data(options_.data, with_inputs_of(model_->view(), plan::GraphKind::eval, trainer_->inputs(), /*optional=*/false));
   if (!data.ok()) return data.status();
   data_ = *std::move(data);
   test_ = data_.test.get();
@@ -177,6 +177,7 @@ absl::Status Training::start_state() {
 }
 
 absl::Status Training::prepare() {
+  if (absl::Status status = check_optimizer(); !status.ok()) return status;
   for (auto part : {&Training::open_graphs, &Training::open_sources, &Training::start_state, &Training::open_outputs}) {
     if (absl::Status status = (this->*part)(); !status.ok()) return status;
   }
@@ -279,9 +280,18 @@ absl::Status Training::save(const std::string& path, ProgressDisplay* display) {
 }
 
 absl::StatusOr<bool> Training::run() {
+  const int64_t first_step = progress_.step;
+  if (progress_.epoch >= progress_.epochs || at_step_limit()) {
+    display_->say(absl::StrCat(options_.resume, " is already trained for ", progress_.step, " steps, ", progress_.epoch,
+                               " epochs; ask for more with --epochs or --steps"));
+  }
   while (progress_.epoch < progress_.epochs && !interrupt_.requested() && !at_step_limit()) {
     auto complete = run_epoch();
     if (!complete.ok()) return complete.status();
+  }
+  if (interrupt_.requested() && progress_.step == first_step) {
+    display_->say("interrupted before the first step; nothing was saved");
+    return true;
   }
   if (absl::Status status = save(options_.save, display_.get()); !status.ok()) return status;
   return interrupt_.requested();

@@ -1,0 +1,5 @@
+// The norm family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/norm.h.inc"

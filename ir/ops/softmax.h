@@ -1,0 +1,5 @@
+// The softmax family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/softmax.h.inc"

@@ -1,0 +1,228 @@
+// fuse: wraps every operation in an mx.kernel, together with the elementwise work around it.
+//
+//   %y = mx.conv2d %x, %w, %b                       %0 = mx.kernel(%x, %w, %b) {
+//   %z = mx.tanh %y                       -->         %y = mx.conv2d ...
+//   %p = mx.max_pool %z                               %z = mx.tanh %y
+//                                                     mx.yield %z }
+//                                                   %1 = mx.kernel(%0) { %p = mx.max_pool ...; mx.yield %p }
+//
+// A kernel has at most one operation that is not elementwise, its anchor, and elementwise ones of three sorts:
+//   epilogue   depends on one result of the anchor and has its shape: computed as that result's element is stored. It may read other
+//              values at the same point, and values that elementwise operations of the kernel make there from such values.
+//   prologue   the anchor depends on it: computed where the anchor loads, so the anchor must load each element about once, and the
+//              work must be cheap and nobody else's.
+//   without an anchor, all have one shape: they run in one loop nest, and each may be a result.
+// A value that two kernels use is stored once, except for recomputed ones (form_kernels.h). Kernels never depend on each other.
+//
+// The method: go through the operations in program order; an elementwise one joins the kernels of its operands, latest first, where
+// that is legal; an anchor takes in the kernels of its operands as prologues where that is.
+#include "ir/mx.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "passes/form_kernels.h"
+#include "passes/passes.h"
+
+using namespace mlir;
+
+namespace mxc::passes {
+namespace {
+
+constexpr int64_t kPrologueCost = 8;  // additions an element that may be done again for each load
+
+bool isElementwise(Operation* op) { return isa<mx::ElementwiseRules>(op); }
+bool sameSpace(Value a, Value b) {
+  TensorType ta = rankedType(a), tb = rankedType(b);
+  return ta.getShape() == tb.getShape() && batchAxis(ta) == batchAxis(tb);
+}
+
+// The operations that become kernels, in program order.
+SmallVector<Operation*> kernelOps(func::FuncOp function) {
+  SmallVector<Operation*> ops;
+  for (Operation& op : function.getBody().front().without_terminator())
+    if (needsKernel(&op) && (!isRecomputed(&op) || mustBeStored(&op))) ops.push_back(&op);
+  return ops;
+}
+
+class Fuser {
+ public:
+  explicit Fuser(func::FuncOp function) : ops_(kernelOps(function)) {
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      index_[ops_[i]] = i;
+      group_.push_back(i);
+      members_.push_back({static_cast<int>(i)});
+    }
+  }
+
+  SmallVector<SmallVector<Operation*>> run() {
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      for (int candidate : candidates(ops_[i]))
+        if (group_[candidate] != group_[i] && mayMerge(group_[candidate], group_[i])) merge(group_[candidate], group_[i]);
+    }
+    SmallVector<SmallVector<Operation*>> groups;
+    for (const auto& members : members_) {
+      if (members.empty()) continue;
+      groups.emplace_back();
+      for (int member : members) groups.back().push_back(ops_[member]);
+    }
+    return groups;
+  }
+
+ private:
+  // The operations whose kernels `op` might join, latest first.
+  SmallVector<int> candidates(Operation* op) {
+    SmallVector<int> found;
+    for (OpOperand& operand : op->getOpOperands()) {
+      Operation* def = operand.get().getDefiningOp();
+      auto it = def ? index_.find(def) : index_.end();
+      if (it == index_.end() || isRecomputed(def)) continue;
+      bool joins = isElementwise(op) ? sameSpace(operand.get(), op->getResult(0))
+                                     : cast<mx::OpRules>(op).reading(operand.getOperandNumber()) == Reading::once;
+      if (joins) found.push_back(it->second);
+    }
+    llvm::sort(found, std::greater<int>());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  }
+
+  bool mayMerge(int a, int b) {
+    SmallVector<int> all = members_[a];
+    all.append(members_[b]);
+    llvm::sort(all);
+    return isKernel(all) && !makesCycle(a, b);
+  }
+
+  // Whether the operations, in program order, fit the description at the top of this file.
+  bool isKernel(ArrayRef<int> members) {
+    llvm::SmallPtrSet<Operation*, 16> inside;
+    Operation* anchor = nullptr;
+    for (int member : members) {
+      Operation* op = ops_[member];
+      inside.insert(op);
+      if (isElementwise(op)) continue;
+      if (anchor) return false;
+      anchor = op;
+    }
+    if (!anchor)
+      return llvm::all_of(members, [&](int member) { return sameSpace(ops_[member]->getResult(0), ops_[members[0]]->getResult(0)); });
+    return isEpilogueAndPrologue(members, inside, anchor);
+  }
+
+  bool isEpilogueAndPrologue(ArrayRef<int> members, const llvm::SmallPtrSetImpl<Operation*>& inside, Operation* anchor) {
+    llvm::DenseMap<Operation*, Value> root;  // the anchor's result that an operation depends on
+    int64_t prologueCost = 0;
+    for (int member : members) {
+      Operation* op = ops_[member];
+      if (op == anchor) continue;
+      Value from;
+      for (Value operand : op->getOperands()) {
+        Operation* def = operand.getDefiningOp();
+        Value source = def == anchor ? operand : root.lookup(def);
+        if (source && from && source != from) return false;
+        if (source) from = source;
+      }
+      if (from) {
+        unsigned number = cast<OpResult>(from).getResultNumber();
+        if (!sameSpace(op->getResult(0), from) || !cast<mx::OpRules>(anchor).storesFinal(number)) return false;
+        root[op] = from;
+      } else if (!isUsedOnlyBy(op, inside)) {
+        return false;
+      }
+    }
+    for (int member : members) {
+      Operation* op = ops_[member];
+      if (op == anchor || root.count(op)) continue;
+      bool feedsAnchor = llvm::is_contained(op->getUsers(), anchor), feedsEpilogue = false;
+      if (!servesOnePurpose(op, anchor, root, feedsAnchor, feedsEpilogue)) return false;
+      if (feedsAnchor) prologueCost += cast<mx::ElementwiseRules>(op).cost();
+    }
+    return prologueCost <= kPrologueCost && readsPrologueOnce(anchor, inside);
+  }
+
+  // Whether everything that `op`, of which nothing is a result, leads to is the anchor, or else is an epilogue of the same shape.
+  bool servesOnePurpose(Operation* op, Operation* anchor, const llvm::DenseMap<Operation*, Value>& root, bool& feedsAnchor,
+                        bool& feedsEpilogue) {
+    for (Operation* user : op->getUsers()) {
+      if (user == anchor) {
+        feedsAnchor = true;
+      } else if (root.count(user)) {
+        feedsEpilogue = true;
+      } else if (isRecomputed(user) || !servesOnePurpose(user, anchor, root, feedsAnchor, feedsEpilogue)) {
+        return false;
+      }
+      if (user != anchor && !sameSpace(op->getResult(0), user->getResult(0))) return false;
+    }
+    return !(feedsAnchor && feedsEpilogue);
+  }
+
+  bool readsPrologueOnce(Operation* anchor, const llvm::SmallPtrSetImpl<Operation*>& inside) {
+    return llvm::all_of(anchor->getOpOperands(), [&](OpOperand& operand) {
+      Operation* def = operand.get().getDefiningOp();
+      return !def || !inside.contains(def) || isRecomputed(def) ||
+             cast<mx::OpRules>(anchor).reading(operand.getOperandNumber()) == Reading::once;
+    });
+  }
+
+  bool isUsedOnlyBy(Operation* op, const llvm::SmallPtrSetImpl<Operation*>& inside) {
+    return llvm::all_of(op->getUsers(), [&](Operation* user) { return inside.contains(user); });
+  }
+
+  // Whether a path leads from one of the two groups out of both and back into one of them.
+  bool makesCycle(int a, int b) {
+    llvm::SmallPtrSet<Operation*, 32> seen;
+    SmallVector<Operation*> stack;
+    auto isInside = [&](Operation* op) {
+      auto it = index_.find(op);
+      return it != index_.end() && (group_[it->second] == a || group_[it->second] == b);
+    };
+    auto pushUsers = [&](Operation* op) {
+      for (Operation* user : op->getUsers())
+        if (seen.insert(user).second) stack.push_back(user);
+    };
+    for (int group : {a, b})
+      for (int member : members_[group])
+        for (Operation* user : ops_[member]->getUsers())
+          if (!isInside(user) && seen.insert(user).second) stack.push_back(user);
+    while (!stack.empty()) {
+      Operation* op = stack.pop_back_val();
+      if (isInside(op)) return true;
+      auto it = index_.find(op);
+      if (it == index_.end()) {
+        pushUsers(op);
+        continue;
+      }
+      // A kernel runs as a whole: whoever reads any of its results comes after all of it.
+      for (int member : members_[group_[it->second]]) pushUsers(ops_[member]);
+    }
+    return false;
+  }
+
+  void merge(int a, int b) {
+    members_[a].append(members_[b]);
+    llvm::sort(members_[a]);
+    for (int member : members_[b]) group_[member] = a;
+    members_[b].clear();
+  }
+
+  SmallVector<Operation*> ops_;
+  llvm::DenseMap<Operation*, int> index_;
+  SmallVector<int> group_;                  // of each operation
+  SmallVector<SmallVector<int>> members_;   // of each group, in program order
+};
+
+}  // namespace
+
+LogicalResult fuse(ModuleOp module, const PipelineOptions&) {
+  for (auto function : module.getOps<func::FuncOp>()) formKernels(function, Fuser(function).run());
+  return success();
+}
+
+LogicalResult fuseNothing(ModuleOp module, const PipelineOptions&) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    SmallVector<SmallVector<Operation*>> groups;
+    for (Operation* op : kernelOps(function)) groups.push_back({op});
+    formKernels(function, groups);
+  }
+  return success();
+}
+
+}  // namespace mxc::passes

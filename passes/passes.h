@@ -1,0 +1,14 @@
+// The passes, one function each; the comment above each definition shows the IR before and after.
+#pragma once
+
+#include "passes/pipeline.h"
+
+namespace mxc::passes {
+
+// Wraps every operation that computes in an mx.kernel, fused with its neighbours. fuseNothing: one operation a kernel.
+mlir::LogicalResult fuse(mlir::ModuleOp module, const PipelineOptions& options);
+mlir::LogicalResult fuseNothing(mlir::ModuleOp module, const PipelineOptions& options);
+// Gives every kernel result a place in memory.
+mlir::LogicalResult planMemory(mlir::ModuleOp module, const PipelineOptions& options);
+
+}  // namespace mxc::passes

@@ -1,0 +1,63 @@
+// The map of the compiler: each pass with its reason, in order.
+#include "passes/pipeline.h"
+
+#include <chrono>
+
+#include "llvm/Support/Format.h"
+#include "mlir/IR/Verifier.h"
+#include "passes/passes.h"
+
+using namespace mlir;
+
+namespace mxc {
+namespace {
+
+constexpr PassEntry kPasses[] = {
+    {"fuse", "elementwise work rides in the loops of its neighbours: values that need not be stored are not", passes::fuse,
+     passes::fuseNothing},
+    {"plan-memory", "static sizes, one arena: every value's place is known before the program starts", passes::planMemory,
+     passes::planMemory},
+};
+
+LogicalResult checkDisabled(ModuleOp module, const PipelineOptions& options) {
+  for (const std::string& name : options.disabled) {
+    const PassEntry* pass = findPass(name);
+    if (!pass) return module.emitError() << "no pass is called '" << name << "'";
+    if (pass->off == pass->run) return module.emitError() << "pass '" << name << "' cannot be switched off";
+  }
+  return success();
+}
+
+}  // namespace
+
+ArrayRef<PassEntry> allPasses() { return kPasses; }
+
+const PassEntry* findPass(StringRef name) {
+  for (const PassEntry& pass : kPasses)
+    if (name == pass.name) return &pass;
+  return nullptr;
+}
+
+LogicalResult runPass(const PassEntry& pass, ModuleOp module, const PipelineOptions& options) {
+  PassFn fn = llvm::is_contained(options.disabled, pass.name) ? pass.off : pass.run;
+  if (!fn) return success();
+  auto start = std::chrono::steady_clock::now();
+  if (failed(fn(module, options))) return failure();
+  std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  if (options.timePasses) *options.log << llvm::format("%9.2f ms  ", time.count()) << pass.name << "\n";
+  if (options.printAfterAll) *options.log << "// after " << pass.name << "\n" << module << "\n";
+  if (failed(verify(module))) {
+    module.emitRemark() << "the pass '" << pass.name << "' made this";
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult runPipeline(ModuleOp module, const PipelineOptions& options) {
+  if (failed(checkDisabled(module, options))) return failure();
+  for (const PassEntry& pass : kPasses)
+    if (failed(runPass(pass, module, options))) return failure();
+  return success();
+}
+
+}  // namespace mxc

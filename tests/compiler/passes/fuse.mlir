@@ -1,0 +1,134 @@
+// RUN: mxc-opt --pass=fuse %s | FileCheck %s
+// RUN: mxc-opt --pass=fuse --disable=fuse %s | FileCheck %s --check-prefix=OFF
+!x = tensor<64x8xf32, #mx.enc<batch = 0>>
+!y = tensor<64x10xf32, #mx.enc<batch = 0>>
+!row = tensor<10xf32>
+
+// An epilogue: relu is computed where dense stores. A constant is no kernel.
+// CHECK-LABEL: @epilogue
+// CHECK: mx.kernel(%arg0, %arg1, %arg2) :
+// CHECK: mx.dense
+// CHECK: mx.constant
+// CHECK: mx.mul
+// CHECK: mx.yield
+// CHECK-NOT: mx.kernel
+// CHECK: return
+// OFF-LABEL: @epilogue
+// OFF: mx.kernel
+// OFF: mx.dense
+// OFF: mx.kernel
+// OFF: mx.constant
+// OFF: mx.mul
+// OFF-NOT: mx.kernel
+// OFF: return
+func.func @epilogue(%x: !x, %w: tensor<10x8xf32>, %b: !row) -> !y {
+  %two = mx.constant {value = 2.0, element = f32} : () -> tensor<f32>
+  %0 = mx.dense %x, %w, %b {units = 10 : i64} : (!x, tensor<10x8xf32>, !row) -> !y
+  %1 = mx.mul %0, %two : (!y, tensor<f32>) -> !y
+  return %1 : !y
+}
+
+// The anchor's result is read by another anchor too: both it and the epilogue's are results.
+// CHECK-LABEL: @stored_once
+// CHECK: %[[K:.*]]:2 = mx.kernel
+// CHECK: mx.dense
+// CHECK: mx.tanh
+// CHECK: mx.kernel(%[[K]]#0)
+// CHECK: mx.reduce_sum
+// CHECK: return %[[K]]#1
+func.func @stored_once(%x: !x, %w: tensor<10x8xf32>) -> (!y, !row) {
+  %0 = mx.dense %x, %w {units = 10 : i64} : (!x, tensor<10x8xf32>) -> !y
+  %1 = mx.tanh %0 : (!y) -> !y
+  %2 = mx.reduce_sum %0 {axes = array<i64: 0>} : (!y) -> !row
+  return %1, %2 : !y, !row
+}
+
+// A prologue: the product is computed where the reduction loads. tanh costs too much to be one.
+// CHECK-LABEL: @prologue
+// CHECK: mx.kernel(%arg0, %arg1)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.mul
+// CHECK-NEXT: mx.reduce_sum
+// CHECK-NEXT: mx.yield
+// CHECK: mx.kernel(%arg0)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.tanh
+// CHECK-NEXT: mx.yield
+// CHECK: mx.kernel
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.reduce_max
+func.func @prologue(%a: !y, %b: !y) -> (!row, !row) {
+  %0 = mx.mul %a, %b : (!y, !y) -> !y
+  %1 = mx.reduce_sum %0 {axes = array<i64: 0>} : (!y) -> !row
+  %2 = mx.tanh %a : (!y) -> !y
+  %3 = mx.reduce_max %2 {axes = array<i64: 0>} : (!y) -> !row
+  return %1, %3 : !row, !row
+}
+
+// A contraction reads memory in its own ways: no prologue, and a broadcast that it reads is stored.
+// CHECK-LABEL: @no_prologue
+// CHECK: mx.kernel
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.neg
+// CHECK-NEXT: mx.yield
+// CHECK: mx.kernel
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.broadcast
+// CHECK-NEXT: mx.yield
+// CHECK: mx.kernel
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.matmul
+func.func @no_prologue(%x: !x, %s: tensor<8x1xf32>) -> !y {
+  %0 = mx.neg %x : (!x) -> !x
+  %1 = mx.broadcast %s {to = tensor<8x10xf32>} : (tensor<8x1xf32>) -> tensor<8x10xf32>
+  %2 = mx.matmul %0, %1 : (!x, tensor<8x10xf32>) -> !y
+  return %2 : !y
+}
+
+// An optimizer's arithmetic of one tensor is one kernel with several results; the scalar product is done again in each.
+// CHECK-LABEL: @update
+// CHECK: %[[U:.*]]:2 = mx.kernel
+// CHECK: mx.mul
+// CHECK: mx.yield
+// CHECK-NOT: mx.kernel
+// CHECK: return %[[U]]#
+func.func @update(%w: !row, %m: !row, %g: !row, %lr: tensor<f32>, %mu: tensor<f32>, %wd: tensor<f32>) -> (!row, !row) {
+  %decay = mx.mul %lr, %wd : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %0 = mx.mul %m, %mu : (!row, tensor<f32>) -> !row
+  %1 = mx.add %0, %g : (!row, !row) -> !row
+  %2 = mx.mul %1, %lr : (!row, tensor<f32>) -> !row
+  %3 = mx.sub %w, %2 : (!row, !row) -> !row
+  %4 = mx.mul %w, %decay : (!row, tensor<f32>) -> !row
+  %5 = mx.sub %3, %4 : (!row, !row) -> !row
+  return %5, %1 : !row, !row
+}
+
+// No cycle: the sum cannot ride with the first product, since the reduction between needs that one's result first.
+// CHECK-LABEL: @no_cycle
+// CHECK: %[[A:.*]] = mx.kernel
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.exp
+// CHECK-NEXT: mx.yield
+// CHECK: %[[S:.*]] = mx.kernel(%[[A]])
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.reduce_sum
+// CHECK-NEXT: mx.yield
+// CHECK: mx.kernel(%[[A]], %[[S]])
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.div
+func.func @no_cycle(%x: !y) -> !y {
+  %0 = mx.exp %x : (!y) -> !y
+  %1 = mx.reduce_sum %0 {axes = array<i64: 0>} : (!y) -> !row
+  %2 = mx.div %0, %1 : (!y, !row) -> !y
+  return %2 : !y
+}
+
+// Views stay outside kernels.
+// CHECK-LABEL: @view
+// CHECK: %[[V:.*]] = mx.flatten %arg0
+// CHECK: mx.kernel(%[[V]])
+func.func @view(%x: tensor<64x2x5xf32, #mx.enc<batch = 0>>) -> !y {
+  %0 = mx.flatten %x : (tensor<64x2x5xf32, #mx.enc<batch = 0>>) -> !y
+  %1 = mx.relu %0 : (!y) -> !y
+  return %1 : !y
+}

@@ -1,0 +1,105 @@
+// Reading what NumPy wrote (data/*.npz: np.savez and np.savez_compressed of image = arange(24).reshape(4,2,3)/8, label = 3 1 0 2),
+// and writing what is read back; that NumPy itself reads it is tested by npz_with_numpy.
+#include "runtime/io/npz.h"
+
+#include <cstring>
+
+#include "tests/runtime/io/source_test.h"
+
+namespace mxc::io {
+namespace {
+
+using mxc::test::contents_of;
+using mxc::test::TempDir;
+
+std::string data_file(const std::string& name) { return MXC_SOURCE_DIR "/tests/runtime/io/data/" + name; }
+const std::vector<Field> kInputs = {floats("image", {2, 3}), classes("label", 4)};
+
+TEST(Npz, StoredDeflatedAndAllHeaderVersions) {
+  for (const char* name : {"stored.npz", "deflated.npz", "version2.npz", "version3.npz"}) {
+    auto data = open_data("npz:" + data_file(name), kInputs);
+    ASSERT_TRUE(data.ok()) << data.status();
+    ASSERT_EQ(data->train->count(), 4);
+    EXPECT_EQ(read_rows<int32_t>(*data->train, "label", {0, 1, 2, 3}), (std::vector<int32_t>{3, 1, 0, 2}));
+    const std::vector<float> image = read_rows<float>(*data->train, "image", {0, 1, 2, 3});
+    for (int i = 0; i < 24; ++i) EXPECT_EQ(image[i], static_cast<float>(i) / 8);
+  }
+}
+
+TEST(Npz, OtherTypes) {
+  auto data = open_data("npz:" + data_file("deflated.npz"),
+                        {{"w", plan::DType::f32, {}, 0, false}, {"b", plan::DType::i32, {}, 2, false}, {"u", plan::DType::i64, {}, 0, false}});
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(read_rows<float>(*data->train, "w", {0, 3}), (std::vector<float>{0, 3}));
+  EXPECT_EQ(read_rows<int32_t>(*data->train, "b", {0, 1, 2, 3}), (std::vector<int32_t>{1, 0, 1, 1}));
+  EXPECT_EQ(read_rows<int64_t>(*data->train, "u", {3}), std::vector<int64_t>{255});
+}
+
+TEST(Npz, Faults) {
+  TempDir dir;
+  const std::string good = contents_of(data_file("stored.npz"));
+  EXPECT_EQ(error_of("npz:" + dir.file("none"), kInputs), dir.file("none") + ": No such file or directory");
+  EXPECT_EQ(error_of("npz:" + dir.write("text", "1,2,3\n4,5,6\n7,8,9\n1,2,3\n"), kInputs), dir.file("text") + ": byte 0: this is not an NPZ (zip) file");
+  EXPECT_EQ(error_of("npz:" + dir.write("cut", good.substr(0, 300)), kInputs), dir.file("cut") + ": byte 300: the archive ends early");
+  std::string bad = good;
+  bad[200] ^= 1;
+  EXPECT_EQ(error_of("npz:" + dir.write("bad", bad), kInputs), dir.file("bad") + ": array 'image': the checksum is wrong");
+  const std::string stored = data_file("stored.npz");
+  EXPECT_EQ(error_of("npz:" + stored, {floats("image", {2, 3}), classes("label", 3)}),
+            stored + ": array 'label', row 0: label 3 is outside the model's classes [0, 3)");
+  EXPECT_EQ(error_of("npz:" + stored, {floats("image", {4}), classes("label", 4)}),
+            "npz:" + stored + ": field 'image' has shape 2x3, the model's input 'image' wants 4");
+  EXPECT_EQ(error_of("npz:" + stored, {floats("image", {2, 3}), classes("label", 4), floats("extra", {})}),
+            "npz:" + stored + ": no field for the model's input 'extra' (scalar f32); fields: image (2x3), label (scalar)");
+  EXPECT_EQ(error_of("npz:" + data_file("fortran.npz"), {floats("image", {2})}),
+            data_file("fortran.npz") + ": array 'image': Fortran order; save it in C order");
+  EXPECT_EQ(error_of("npz:" + data_file("bigendian.npz"), kInputs),
+            data_file("bigendian.npz") + ": array 'image': NumPy type '>f4'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian");
+}
+
+TEST(Npy, DamagedHeaders) {
+  const NpyArray array{plan::DType::u8, {2, 2}, "abcd"};
+  const std::string good = npy_bytes(array);
+  ASSERT_TRUE(parse_npy(good, "x").ok());
+  EXPECT_EQ(parse_npy(good, "x")->bytes, "abcd");
+  EXPECT_EQ(parse_npy(good.substr(0, good.size() - 1), "x").status().message(), "x: byte 131: the array should end at byte 132");
+  EXPECT_EQ(parse_npy(good.substr(0, 40), "x").status().message(), "x: byte 40: the NPY header ends early");
+  EXPECT_EQ(parse_npy("hello, world", "x").status().message(), "x: byte 0: wrong magic, this is no NPY array");
+  const auto with_shape = [&](const std::string& shape) {
+    std::string text = good;
+    text.replace(text.find("(2, 2), }"), 9 + shape.size() - 6, shape + ", }");
+    return std::string(parse_npy(text, "x").status().message());
+  };
+  EXPECT_EQ(with_shape("(2, x)"), "x: the NPY header has a bad shape ' x'");
+  EXPECT_EQ(with_shape("(-2, 2)"), "x: the NPY header has a bad shape '-2'");
+  EXPECT_EQ(with_shape("(4000000000000000000, 4)"), "x: the NPY header has an impossible shape");
+}
+
+// Any cut or flipped bit gives an error or a data set, never more.
+TEST(Npz, SurvivesDamage) {
+  TempDir dir;
+  const std::string good = contents_of(data_file("deflated.npz"));
+  for (size_t i = 0; i < good.size(); i += 3) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ (1 << i % 8));
+    (void)read_npz(dir.write("bad", bad));
+    (void)read_npz(dir.write("cut", good.substr(0, i)));
+  }
+}
+
+TEST(Npz, WritesTheSameBytesAgain) {
+  TempDir dir;
+  const std::vector<std::pair<std::string, NpyArray>> arrays = {{"p", {plan::DType::f32, {1, 2}, std::string(8, 'a')}},
+                                                                {"s", {plan::DType::i64, {1}, std::string(8, 'b')}}};
+  const std::string bytes = npz_bytes(arrays);
+  EXPECT_EQ(bytes, npz_bytes(arrays));
+  auto back = read_npz(dir.write("x.npz", bytes));
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->size(), 2u);
+  EXPECT_EQ((*back)[0].first, "p");
+  EXPECT_EQ((*back)[0].second.shape, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ((*back)[1].second.bytes, std::string(8, 'b'));
+}
+
+}  // namespace
+}  // namespace mxc::io
