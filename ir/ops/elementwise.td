@@ -75,6 +75,7 @@ def Mx_CastOp : Mx_TypedElementwiseOp<"cast"> {
   let summary = "another element type";
   let arguments = (ins Mx_Tensor:$input, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
 }
 def Mx_PickPositiveOp : Mx_ElementwiseOp<"pick_positive"> {
   let summary = "a where x > 0, else b: the gradient of relu and its kin";

@@ -1,4 +1,5 @@
-// Views (reshape, flatten) keep the elements where they are; the batch stays on the axis that starts where it started.
+// Views (reshape, flatten, squeeze, expand_dims) keep the elements where they are; the batch stays on the axis that starts where it
+// started. The others copy: each element of the result knows where it comes from.
 #include "ir/ops/shape.h"
 
 using namespace mlir;
@@ -28,6 +29,9 @@ FailureOr<TensorType> reshaped(Operation* op, TensorType from, ArrayRef<int64_t>
   int64_t batch = batchAxis(from);
   if (batch < 0) return tensorType(dims, from.getElementType());
   int64_t before = product(from.getShape().take_front(batch)), n = from.getDimSize(batch) / batchUnit(from);
+  // A batch of one fits several axes: the old place is preferred.
+  if (batch < static_cast<int64_t>(dims.size()) && product(dims.take_front(batch)) == before && dims[batch] % n == 0)
+    return tensorType(dims, from.getElementType(), batch, dims[batch] / n);
   for (size_t axis = 0; axis < dims.size(); ++axis)
     if (product(dims.take_front(axis)) == before && dims[axis] % n == 0)
       return tensorType(dims, from.getElementType(), axis, dims[axis] / n);
@@ -84,6 +88,296 @@ LogicalResult FlattenOp::inferTypes() {
 LogicalResult FlattenOp::buildGradient(GradientBuilder& g) { return g.set(0, reshapeLike(g, g.dy(), getInput())), success(); }
 LogicalResult FlattenOp::lower(KernelBuilder&) { return noKernel(); }
 bool FlattenOp::canOverwrite(unsigned, unsigned) { return true; }
+
+// `type` with other axes: axis i of the result is axis from[i] of `type`, or of size 1 if from[i] is -1.
+namespace {
+TensorType rearranged(TensorType type, ArrayRef<int64_t> from) {
+  SmallVector<int64_t> dims;
+  int64_t batch = -1;
+  for (auto [i, axis] : llvm::enumerate(from)) {
+    dims.push_back(axis < 0 ? 1 : type.getDimSize(axis));
+    if (axis >= 0 && axis == batchAxis(type)) batch = static_cast<int64_t>(i);
+  }
+  return tensorType(dims, type.getElementType(), batch, std::max<int64_t>(1, batchUnit(type)));
+}
+
+bool isDropped(SqueezeOp op, TensorType type, int64_t axis) {
+  if (op.getAxes().empty()) return type.getDimSize(axis) == 1 && axis != batchAxis(type);
+  return llvm::is_contained(op.getAxes(), axis) || llvm::is_contained(op.getAxes(), axis - type.getRank());
+}
+}  // namespace
+
+LogicalResult SqueezeOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  SmallVector<int64_t> kept;
+  for (int64_t given : getAxes()) {
+    FailureOr<int64_t> axis = checkAxis(*this, given, type->getRank());
+    if (failed(axis)) return failure();
+    if (*axis == batchAxis(*type)) return emitOpError() << "cannot drop the batch axis";
+    if (type->getDimSize(*axis) != 1) return emitOpError() << "cannot drop axis " << given << " of " << shapeText(*type) << ": its size is not 1";
+  }
+  for (int64_t axis = 0; axis < type->getRank(); ++axis)
+    if (!isDropped(*this, *type, axis)) kept.push_back(axis);
+  return setResult(*this, 0, rearranged(*type, kept)), success();
+}
+LogicalResult SqueezeOp::buildGradient(GradientBuilder& g) {
+  TensorType type = rankedType(getInput());
+  Value dx = g.dy();
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (isDropped(*this, type, axis)) dx = g.make<ExpandDimsOp>({dx}, g.builder.getNamedAttr("axis", g.builder.getI64IntegerAttr(axis)));
+  return g.set(0, dx), success();
+}
+LogicalResult SqueezeOp::lower(KernelBuilder&) { return noKernel(); }
+bool SqueezeOp::canOverwrite(unsigned, unsigned) { return true; }
+
+LogicalResult ExpandDimsOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  FailureOr<int64_t> place = checkAxis(*this, getAxis(), type->getRank() + 1);
+  if (failed(place)) return failure();
+  auto from = llvm::to_vector(llvm::seq<int64_t>(0, type->getRank()));
+  from.insert(from.begin() + *place, -1);
+  return setResult(*this, 0, rearranged(*type, from)), success();
+}
+LogicalResult ExpandDimsOp::buildGradient(GradientBuilder& g) {
+  g.set(0, g.make<SqueezeOp>({g.dy()}, g.builder.getNamedAttr("axes", g.builder.getDenseI64ArrayAttr({static_cast<int64_t>(getAxis())}))));
+  return success();
+}
+LogicalResult ExpandDimsOp::lower(KernelBuilder&) { return noKernel(); }
+bool ExpandDimsOp::canOverwrite(unsigned, unsigned) { return true; }
+
+// ---- Copies -----------------------------------------------------------------------------------------------------------------
+namespace {
+
+NamedAttribute numbers(OpBuilder& b, StringRef name, ArrayRef<int64_t> values) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(values)); }
+
+SmallVector<int64_t> permutationOf(TransposeOp op, int64_t rank) {
+  SmallVector<int64_t> axes;
+  for (int64_t axis : op.getAxes()) axes.push_back(axis < 0 ? axis + rank : axis);
+  if (axes.empty())
+    for (int64_t axis = rank - 1; axis >= 0; --axis) axes.push_back(axis);
+  return axes;
+}
+
+// What a slice takes of one axis.
+struct AxisSlice {
+  int64_t begin = 0, size = 0, step = 1;
+};
+
+FailureOr<SmallVector<AxisSlice>> slicesOf(SliceOp op, TensorType type) {
+  SmallVector<AxisSlice> slices;
+  for (int64_t size : type.getShape()) slices.push_back({0, size, 1});
+  ArrayRef<int64_t> begin = op.getBegin(), end = op.getEnd(), step = op.getStep(), axes = op.getAxes();
+  for (ArrayRef<int64_t> list : {end, step, axes})
+    if (!list.empty() && list.size() != begin.size()) return op.emitOpError() << "has lists of different lengths";
+  for (size_t i = 0; i < begin.size(); ++i) {
+    FailureOr<int64_t> axis = checkAxis(op, axes.empty() ? static_cast<int64_t>(i) : axes[i], type.getRank());
+    if (failed(axis)) return failure();
+    int64_t size = type.getDimSize(*axis), first = begin[i], last = end.empty() ? size : end[i], stride = step.empty() ? 1 : step[i];
+    if (first < 0) first += size;
+    if (last < 0) last += size;
+    last = std::min(last, size);
+    if (stride < 1) return op.emitOpError() << "needs a step >= 1, got " << stride;
+    if (first < 0 || first >= last) return op.emitOpError() << "leaves nothing of axis " << *axis << " of " << shapeText(type);
+    if (*axis == batchAxis(type) && (first != 0 || last != size || stride != 1)) return op.emitOpError() << "cannot take part of the batch";
+    slices[*axis] = {first, (last - first + stride - 1) / stride, stride};
+  }
+  return slices;
+}
+
+// Every point of `extents`, the last axis in vectors.
+void forPoints(KernelBuilder& k, ArrayRef<Extent> extents, llvm::function_ref<void(At)> point) {
+  if (extents.empty()) return k.rows({}, [&](At) { point({}); });
+  k.rows(extents.drop_back(), [&](At outer) {
+    k.each({extents.back()}, [&](At last) {
+      Indices at(outer);
+      at.push_back(last[0]);
+      point(at);
+    });
+  });
+}
+
+}  // namespace
+
+LogicalResult TransposeOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  SmallVector<int64_t> axes = permutationOf(*this, type->getRank()), sorted(axes);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, type->getRank())))
+    return emitOpError() << "needs a permutation of " << type->getRank() << " axes";
+  return setResult(*this, 0, rearranged(*type, axes)), success();
+}
+LogicalResult TransposeOp::buildGradient(GradientBuilder& g) {
+  SmallVector<int64_t> axes = permutationOf(*this, rankedType(getInput()).getRank()), inverse(axes.size());
+  for (auto [i, axis] : llvm::enumerate(axes)) inverse[axis] = static_cast<int64_t>(i);
+  return g.set(0, g.make<TransposeOp>({g.dy()}, numbers(g.builder, "axes", inverse))), success();
+}
+LogicalResult TransposeOp::lower(KernelBuilder& k) {
+  SmallVector<int64_t> axes = permutationOf(*this, rankedType(getInput()).getRank());
+  k.forall(getOutput(), [&](At p) {
+    Indices at(axes.size());
+    for (auto [i, axis] : llvm::enumerate(axes)) at[axis] = p[i];
+    k.store(getOutput(), p, k.load(getInput(), at));
+  });
+  return success();
+}
+bool TransposeOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult ConcatOp::inferTypes() {
+  if (getInputs().empty()) return emitOpError() << "needs at least one input";
+  FailureOr<TensorType> first = expectRank(*this, 0, -1);
+  if (failed(first)) return failure();
+  FailureOr<int64_t> axis = checkAxis(*this, getAxis(), first->getRank());
+  if (failed(axis)) return failure();
+  if (batchAxis(*first) == *axis) return emitOpError() << "cannot run along the batch axis";
+  SmallVector<int64_t> dims(first->getShape());
+  for (unsigned i = 1; i < getInputs().size(); ++i) {
+    FailureOr<TensorType> other = expectRank(*this, i, first->getRank());
+    if (failed(other)) return failure();
+    SmallVector<int64_t> expected(first->getShape());
+    expected[*axis] = other->getDimSize(*axis);
+    if (other->getShape() != ArrayRef(expected) || batchAxis(*other) != batchAxis(*first) || batchUnit(*other) != batchUnit(*first)) {
+      InFlightDiagnostic error = emitOpError() << "cannot join " << shapeText(*first) << " and " << shapeText(*other) << " along axis " << *axis;
+      error.attachNote(getInputs()[i].getLoc()) << "input " << i << " comes from here";
+      return error;
+    }
+    if (other->getElementType() != first->getElementType())
+      return emitOpError() << "mixes element types " << first->getElementType() << " and " << other->getElementType();
+    dims[*axis] += other->getDimSize(*axis);
+  }
+  return setResult(*this, 0, withDims(*first, dims)), success();
+}
+LogicalResult ConcatOp::buildGradient(GradientBuilder& g) {
+  int64_t axis = *checkAxis(*this, getAxis(), rankedType(getOutput()).getRank()), begin = 0;
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    int64_t end = begin + rankedType(input).getDimSize(axis);
+    if (g.wants(i))
+      g.set(i, g.make<SliceOp>({g.dy()}, {numbers(g.builder, "begin", {begin}), numbers(g.builder, "end", {end}), numbers(g.builder, "axes", {axis})}));
+    begin = end;
+  }
+  return success();
+}
+LogicalResult ConcatOp::lower(KernelBuilder& k) {
+  int64_t rank = rankedType(getOutput()).getRank(), axis = *checkAxis(*this, getAxis(), rank), begin = 0;
+  for (Value input : getInputs()) {
+    SmallVector<Extent> extents;
+    for (int64_t i = 0; i < rank; ++i) extents.push_back(extentOf(rankedType(input), i));
+    forPoints(k, extents, [&](At p) {
+      Indices at(p);
+      at[axis] = at[axis] + Index(begin);
+      k.store(getOutput(), at, k.load(input, p));
+    });
+    begin += rankedType(input).getDimSize(axis);
+  }
+  return success();
+}
+bool ConcatOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult SliceOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  FailureOr<SmallVector<AxisSlice>> slices = slicesOf(*this, *type);
+  if (failed(slices)) return failure();
+  SmallVector<int64_t> dims;
+  for (const AxisSlice& slice : *slices) dims.push_back(slice.size);
+  return setResult(*this, 0, withDims(*type, dims)), success();
+}
+LogicalResult SliceOp::buildGradient(GradientBuilder& g) {
+  TensorType type = rankedType(getInput());
+  SmallVector<int64_t> begin, step;
+  for (const AxisSlice& slice : *slicesOf(*this, type)) begin.push_back(slice.begin), step.push_back(slice.step);
+  g.set(0, g.make<SliceGradOp>({g.dy()}, {numbers(g.builder, "size", type.getShape()), numbers(g.builder, "begin", begin), numbers(g.builder, "step", step)}));
+  return success();
+}
+LogicalResult SliceOp::lower(KernelBuilder& k) {
+  SmallVector<AxisSlice> slices = *slicesOf(*this, rankedType(getInput()));
+  k.forall(getOutput(), [&](At p) {
+    Indices at;
+    for (auto [place, slice] : llvm::zip(p, slices)) at.push_back(place * slice.step + Index(slice.begin));
+    k.store(getOutput(), p, k.load(getInput(), at));
+  });
+  return success();
+}
+bool SliceOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult SliceGradOp::inferTypes() {
+  FailureOr<TensorType> dy = expectRank(*this, 0, -1);
+  if (failed(dy)) return failure();
+  return setResult(*this, 0, withDims(*dy, getSize())), success();
+}
+LogicalResult SliceGradOp::buildGradient(GradientBuilder& g) {
+  SmallVector<int64_t> end;
+  for (auto [begin, step, size] : llvm::zip(getBegin(), getStep(), rankedType(getDy()).getShape())) end.push_back(begin + (size - 1) * step + 1);
+  g.set(0, g.make<SliceOp>({g.dy()}, {numbers(g.builder, "begin", getBegin()), numbers(g.builder, "end", end), numbers(g.builder, "step", getStep())}));
+  return success();
+}
+// Places of one remainder by the steps are taken together: either all of them come from dy or all are zero.
+LogicalResult SliceGradOp::lower(KernelBuilder& k) {
+  TensorType type = rankedType(getOutput());
+  ArrayRef<int64_t> begin = getBegin(), step = getStep();
+  int64_t rank = type.getRank();
+  SmallVector<int64_t> phase(rank, 0);
+  bool more = true;
+  while (more) {
+    bool taken = true;
+    SmallVector<Extent> extents;
+    for (int64_t i = 0; i < rank; ++i) {
+      Extent whole = extentOf(type, i);
+      extents.push_back(step[i] == 1 ? whole : Extent{(whole.size - phase[i] + step[i] - 1) / step[i], 0});
+      taken &= phase[i] == begin[i] % step[i];
+    }
+    forPoints(k, extents, [&](At q) {
+      Indices to, from;
+      for (int64_t i = 0; i < rank; ++i) {
+        to.push_back(q[i] * step[i] + Index(phase[i]));
+        from.push_back(q[i] - Index(begin[i] / step[i]));
+      }
+      Value zero = k.body().constant(0, type.getElementType());
+      k.store(getOutput(), to, taken ? k.loadOr(getDy(), from, 0) : zero);
+    });
+    more = false;
+    for (int64_t i = 0; i < rank && !more; ++i) {
+      more = phase[i] + 1 < std::min(step[i], type.getDimSize(i));
+      phase[i] = more ? phase[i] + 1 : 0;
+    }
+  }
+  return success();
+}
+bool SliceGradOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult PadOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  ArrayRef<int64_t> before = getBefore(), after = getAfter();
+  size_t rank = type->getRank();
+  if (before.size() != rank || after.size() != rank)
+    return emitOpError() << "needs " << rank << " numbers before and after, got " << before.size() << " and " << after.size();
+  SmallVector<int64_t> dims(type->getShape());
+  for (size_t i = 0; i < rank; ++i) {
+    if (before[i] < 0 || after[i] < 0) return emitOpError() << "needs numbers >= 0";
+    if (static_cast<int64_t>(i) == batchAxis(*type) && before[i] + after[i] > 0) return emitOpError() << "cannot pad the batch axis";
+    dims[i] += before[i] + after[i];
+  }
+  return setResult(*this, 0, withDims(*type, dims)), success();
+}
+LogicalResult PadOp::buildGradient(GradientBuilder& g) {
+  SmallVector<int64_t> end;
+  for (auto [before, size] : llvm::zip(getBefore(), rankedType(getInput()).getShape())) end.push_back(before + size);
+  g.set(0, g.make<SliceOp>({g.dy()}, {numbers(g.builder, "begin", getBefore()), numbers(g.builder, "end", end)}));
+  return success();
+}
+LogicalResult PadOp::lower(KernelBuilder& k) {
+  ArrayRef<int64_t> before = getBefore();
+  k.forall(getOutput(), [&](At p) {
+    Indices at;
+    for (auto [place, shift] : llvm::zip(p, before)) at.push_back(place - Index(shift));
+    k.store(getOutput(), p, k.loadOr(getInput(), at, getValue().convertToDouble()));
+  });
+  return success();
+}
+bool PadOp::canOverwrite(unsigned, unsigned) { return false; }
 
 LogicalResult RelayoutOp::inferTypes() { return setResult(*this, 0, cast<RankedTensorType>(getTo())), success(); }
 LogicalResult RelayoutOp::lower(KernelBuilder& k) { return lowerElementwise(*this, k); }

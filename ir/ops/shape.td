@@ -15,6 +15,57 @@ def Mx_FlattenOp : Mx_ComputeOp<"flatten", [DeclareOpInterfaceMethods<Mx_ViewRul
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
 }
+def Mx_SqueezeOp : Mx_ComputeOp<"squeeze", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
+  let summary = "the input without axes of size 1; without `axes`: without all of them but the batch";
+  let description = [{Errors: an axis of another size, the batch among the axes.}];
+  let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_ExpandDimsOp : Mx_ComputeOp<"expand_dims", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
+  let summary = "the input with a new axis of size 1 at place `axis` of the result; negative from its end";
+  let arguments = (ins Mx_Tensor:$input, I64Attr:$axis);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_TransposeOp : Mx_ComputeOp<"transpose"> {
+  let summary = "axis i of the result is axis axes[i] of the input; without `axes`: reversed";
+  let description = [{Errors: `axes` is no permutation.}];
+  let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_ConcatOp : Mx_ComputeOp<"concat"> {
+  let summary = "the inputs one behind the other along an axis";
+  let description = [{Errors: other axes differ; the batch as axis.}];
+  let arguments = (ins Variadic<Mx_Tensor>:$inputs, DefaultValuedAttr<I64Attr, "1">:$axis);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_SliceOp : Mx_ComputeOp<"slice"> {
+  let summary = "elements begin, begin + step, ... before end along some axes";
+  let description = [{One number an axis in each list. axes: which; without it the first ones. begin and end may be negative: from the end of
+    the axis; an end beyond the size is the size, no end is to the end. step: at least 1; without it 1.
+    Errors: lists of different lengths; nothing is left of an axis; part of the batch.}];
+  let arguments = (ins Mx_Tensor:$input, DenseI64ArrayAttr:$begin, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$end,
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$step, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_PadOp : Mx_ComputeOp<"pad"> {
+  let summary = "the input with `before` and `after` elements of `value` around it";
+  let description = [{before and after: one number an axis, at least 0. Errors: another count of numbers; a pad of the batch.}];
+  let arguments = (ins Mx_Tensor:$input, DenseI64ArrayAttr:$before, DenseI64ArrayAttr:$after, DefaultValuedAttr<F64Attr, "0.0">:$value);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+
+// ---- Not in the DSL ---------------------------------------------------------------------------------------------------------
+def Mx_SliceGradOp : Mx_ComputeOp<"slice_grad"> {
+  let summary = "zeros of shape `size` with dy at begin, begin + step, ...";
+  let arguments = (ins Mx_Tensor:$dy, DenseI64ArrayAttr:$size, DenseI64ArrayAttr:$begin, DenseI64ArrayAttr:$step);
+  let results = (outs Mx_Tensor:$output);
+}
 def Mx_RelayoutOp : Mx_TypedElementwiseOp<"relayout"> {
   let summary = "the same tensor in another memory layout";
   let extraClassDeclaration = "int64_t cost() { return 0; }";

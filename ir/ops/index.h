@@ -1,0 +1,5 @@
+// The index family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/index.h.inc"
