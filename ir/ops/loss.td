@@ -26,6 +26,7 @@ def Mx_AccuracyOp : Mx_ComputeOp<"accuracy", [DeclareOpInterfaceMethods<Mx_Index
   let dsl = 1;
 }
 def Mx_TopKAccuracyOp : Mx_ComputeOp<"top_k_accuracy", [DeclareOpInterfaceMethods<Mx_IndexRules>]> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let summary = "1 where logits [n, c] at label [n] is among the k largest, the first of equals before the others, else 0; result [n]";
   let description = [{Errors: k outside [1, c].}];
   let arguments = (ins Mx_Tensor:$logits, Mx_Tensor:$label, DefaultValuedAttr<I64Attr, "5">:$k);
@@ -34,6 +35,7 @@ def Mx_TopKAccuracyOp : Mx_ComputeOp<"top_k_accuracy", [DeclareOpInterfaceMethod
 }
 
 class Mx_PairLoss<string mnemonic, string text> : Mx_ComputeOp<mnemonic> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = text;
   let description = [{prediction and target: two tensors [n, ...] of one shape; result [n], the mean over the other axes.}];
   let arguments = (ins Mx_Tensor:$prediction, Mx_Tensor:$target);

@@ -16,6 +16,7 @@ def Mx_BatchNormOp : Mx_ComputeOp<"batch_norm", [DeclareOpInterfaceMethods<Mx_Mo
 }
 
 def Mx_LayerNormOp : Mx_ComputeOp<"layer_norm"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let summary = "the elements along the last axis less their mean, over their deviation, times gamma, plus beta (Ba et al. 2016)";
   let description = [{gamma, beta: [last size]. The variance is the biased one. The second and third result, of shape [..., 1], are the
     mean and 1 / sqrt(variance + epsilon).}];
@@ -27,21 +28,25 @@ def Mx_LayerNormOp : Mx_ComputeOp<"layer_norm"> {
 
 // ---- Not in the DSL ---------------------------------------------------------------------------------------------------------
 def Mx_LayerNormGradOp : Mx_ComputeOp<"layer_norm_grad"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let summary = "the gradient of layer_norm's input";
   let arguments = (ins Mx_Tensor:$dy, Mx_Tensor:$input, Mx_Tensor:$gamma, Mx_Tensor:$mean, Mx_Tensor:$inverse);
   let results = (outs Mx_Tensor:$output);
 }
 def Mx_MomentsOp : Mx_ComputeOp<"moments"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let summary = "mean and biased variance over `axes`, which disappear: two passes, so that nothing cancels";
   let arguments = (ins Mx_Tensor:$input, DenseI64ArrayAttr:$axes);
   let results = (outs Mx_Tensor:$mean, Mx_Tensor:$variance);
 }
 def Mx_NormaliseOp : Mx_ElementwiseOp<"normalise"> {
+  let extraClassDeclaration = "int64_t cost() { return 3; }";
   let summary = "(input - mean) * scale + shift, the last three of one shape that broadcasts";
   let arguments = (ins Mx_Tensor:$input, Mx_Tensor:$mean, Mx_Tensor:$scale, Mx_Tensor:$shift);
   let results = (outs Mx_Tensor:$output);
 }
 def Mx_NormaliseSumsOp : Mx_ComputeOp<"normalise_sums"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned operand) { return operand == 2 ? ::mxc::Reading::often : ::mxc::Reading::once; }";
   let summary = "over `axes`, which disappear: the sum of dy and that of dy * (input - mean); mean has size 1 on them";
   let arguments = (ins Mx_Tensor:$dy, Mx_Tensor:$input, Mx_Tensor:$mean, DenseI64ArrayAttr:$axes);
   let results = (outs Mx_Tensor:$sum, Mx_Tensor:$centred);

@@ -3,6 +3,9 @@
 
 #include <limits>
 
+#include "ir/ops/elementwise.h"
+#include "ir/ops/reduce.h"
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -256,5 +259,58 @@ LogicalResult AvgPoolGradOp::lower(KernelBuilder& k) {
   return success();
 }
 bool AvgPoolGradOp::canOverwrite(unsigned, unsigned) { return false; }
+
+// ---- global -----------------------------------------------------------------------------------------------------------------
+namespace {
+
+template <typename OpType>
+LogicalResult inferGlobal(OpType op) {
+  FailureOr<TensorType> x = expectRank(op, 0, 4);
+  if (failed(x)) return failure();
+  if (batchAxis(*x) > 1) return op.emitOpError() << "the batch must be axis 0";
+  return setResult(op, 0, keptType(*x, {2, 3})), success();
+}
+
+template <typename OpType>
+LogicalResult lowerGlobal(OpType op, KernelBuilder& k, Combine combine, bool mean) {
+  TensorType x = rankedType(op.getInput());
+  SmallVector<Extent> plane = extentsOf(x, {2, 3});
+  forEachKept(k, op.getInput(), op.getOutput(), {2, 3}, true, [&](At kept, FullPoint full) {
+    Value reduced = k.reduce1(combine, {plane[0], plane[1]}, [&](At inner) { return k.load(op.getInput(), full(inner)); });
+    k.store(op.getOutput(), kept, mean ? k.body().div(reduced, k.count(plane, x.getElementType())) : reduced);
+  });
+  return success();
+}
+
+// The result keeps its channels as the input has them.
+TensorType globalResultType(Value input, Value output) {
+  TensorType from = rankedType(input), type = rankedType(output);
+  Layout layout = layoutOf(from);
+  return layout.blockAxis == 1 ? withLayout(type, layout.order, 1, layout.block) : plain(type);
+}
+
+}  // namespace
+
+LogicalResult GlobalAvgPoolOp::inferTypes() { return inferGlobal(*this); }
+LogicalResult GlobalAvgPoolOp::buildGradient(GradientBuilder& g) {
+  TensorType x = rankedType(getInput());
+  return g.set(0, g.mul(g.constant(1.0 / static_cast<double>(x.getDimSize(2) * x.getDimSize(3)), g.dy()), g.dy())), success();
+}
+LogicalResult GlobalAvgPoolOp::lower(KernelBuilder& k) { return lowerGlobal(*this, k, Combine::sum, true); }
+bool GlobalAvgPoolOp::canOverwrite(unsigned, unsigned) { return false; }
+TensorType GlobalAvgPoolOp::wantedOperandType(unsigned, int64_t) { return rankedType(getInput()); }
+TensorType GlobalAvgPoolOp::wantedResultType(unsigned, int64_t) { return globalResultType(getInput(), getOutput()); }
+
+LogicalResult GlobalMaxPoolOp::inferTypes() { return inferGlobal(*this); }
+LogicalResult GlobalMaxPoolOp::buildGradient(GradientBuilder& g) {
+  OpBuilder& b = g.builder;
+  Value mask = g.make<EqualMaskOp>({getInput(), getOutput()});
+  Value ties = g.make<ReduceSumOp>({mask}, {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({2, 3})), b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
+  return g.set(0, g.mul(mask, g.div(g.dy(), ties))), success();
+}
+LogicalResult GlobalMaxPoolOp::lower(KernelBuilder& k) { return lowerGlobal(*this, k, Combine::max, false); }
+bool GlobalMaxPoolOp::canOverwrite(unsigned, unsigned) { return false; }
+TensorType GlobalMaxPoolOp::wantedOperandType(unsigned, int64_t) { return rankedType(getInput()); }
+TensorType GlobalMaxPoolOp::wantedResultType(unsigned, int64_t) { return globalResultType(getInput(), getOutput()); }
 
 }  // namespace mxc::mx

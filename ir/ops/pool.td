@@ -22,6 +22,16 @@ def Mx_AvgPoolOp : Mx_Pool<"avg_pool", "the mean of each window; padding counts 
     DefaultValuedAttr<BoolAttr, "true">:$count_pad);
   let results = (outs Mx_Tensor:$output);
 }
+class Mx_GlobalPool<string mnemonic, string text> : Mx_ComputeOp<mnemonic, [DeclareOpInterfaceMethods<Mx_LayoutRules>]> {
+  let summary = text;
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
+  let description = [{input [n, c, h, w], result [n, c, 1, 1].}];
+  let arguments = (ins Mx_Tensor:$input);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_GlobalAvgPoolOp : Mx_GlobalPool<"global_avg_pool", "the mean of each channel's plane">;
+def Mx_GlobalMaxPoolOp : Mx_GlobalPool<"global_max_pool", "the largest element of each channel's plane; equals share the gradient">;
 
 def Mx_MaxPoolGradOp : Mx_ComputeOp<"max_pool_grad"> {
   let summary = "dy taken to the places that `index` names";

@@ -5,11 +5,13 @@ include "ir/mx.td"
 
 // `seed`, `step`: rank-0 i64; without a step: initial values. `stream` tells the users of one seed apart. `to`: the result's type.
 def Mx_RandomUniformOp : Mx_ComputeOp<"random_uniform"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "uniform in [low, high)";
   let arguments = (ins Mx_Tensor:$seed, Optional<Mx_Tensor>:$step, I64Attr:$stream, F64Attr:$low, F64Attr:$high, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
 }
 def Mx_RandomNormalOp : Mx_ComputeOp<"random_normal"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "normal with mean and standard deviation";
   let arguments = (ins Mx_Tensor:$seed, Optional<Mx_Tensor>:$step, I64Attr:$stream, F64Attr:$mean, F64Attr:$deviation, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
@@ -23,6 +25,7 @@ def Mx_DropoutOp : Mx_ComputeOp<"dropout", [DeclareOpInterfaceMethods<Mx_ModeRul
   let dsl = 1;
 }
 def Mx_DropoutApplyOp : Mx_ComputeOp<"dropout_apply"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "dropout in training: the mask is a function of (seed, step, stream, element), so that the gradient makes it again";
   let arguments = (ins Mx_Tensor:$input, Mx_Tensor:$seed, Mx_Tensor:$step, F64Attr:$rate, I64Attr:$stream);
   let results = (outs Mx_Tensor:$output);

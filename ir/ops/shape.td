@@ -29,6 +29,7 @@ def Mx_ExpandDimsOp : Mx_ComputeOp<"expand_dims", [DeclareOpInterfaceMethods<Mx_
   let dsl = 1;
 }
 def Mx_TransposeOp : Mx_ComputeOp<"transpose"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "axis i of the result is axis axes[i] of the input; without `axes`: reversed";
   let description = [{Errors: `axes` is no permutation.}];
   let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
@@ -36,6 +37,7 @@ def Mx_TransposeOp : Mx_ComputeOp<"transpose"> {
   let dsl = 1;
 }
 def Mx_ConcatOp : Mx_ComputeOp<"concat"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "the inputs one behind the other along an axis";
   let description = [{Errors: other axes differ; the batch as axis.}];
   let arguments = (ins Variadic<Mx_Tensor>:$inputs, DefaultValuedAttr<I64Attr, "1">:$axis);
@@ -43,6 +45,7 @@ def Mx_ConcatOp : Mx_ComputeOp<"concat"> {
   let dsl = 1;
 }
 def Mx_SliceOp : Mx_ComputeOp<"slice"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "elements begin, begin + step, ... before end along some axes";
   let description = [{One number an axis in each list. axes: which; without it the first ones. begin and end may be negative: from the end of
     the axis; an end beyond the size is the size, no end is to the end. step: at least 1; without it 1.
@@ -53,6 +56,7 @@ def Mx_SliceOp : Mx_ComputeOp<"slice"> {
   let dsl = 1;
 }
 def Mx_PadOp : Mx_ComputeOp<"pad"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "the input with `before` and `after` elements of `value` around it";
   let description = [{before and after: one number an axis, at least 0. Errors: another count of numbers; a pad of the batch.}];
   let arguments = (ins Mx_Tensor:$input, DenseI64ArrayAttr:$before, DenseI64ArrayAttr:$after, DefaultValuedAttr<F64Attr, "0.0">:$value);
@@ -62,6 +66,7 @@ def Mx_PadOp : Mx_ComputeOp<"pad"> {
 
 // ---- Not in the DSL ---------------------------------------------------------------------------------------------------------
 def Mx_SliceGradOp : Mx_ComputeOp<"slice_grad"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
   let summary = "zeros of shape `size` with dy at begin, begin + step, ...";
   let arguments = (ins Mx_Tensor:$dy, DenseI64ArrayAttr:$size, DenseI64ArrayAttr:$begin, DenseI64ArrayAttr:$step);
   let results = (outs Mx_Tensor:$output);

@@ -9,6 +9,7 @@ include "ir/mx.td"
 //   3. weight decay: g = g + wd * weight, with wd = weight_decay * wd_mult (decoupled Adam: see there)
 //   4. the rule, with rate = lr * lr_mult
 class Mx_Update<string mnemonic, string text, dag own, dag states, dag attributes> : Mx_ElementwiseOp<mnemonic> {
+  let extraClassDeclaration = "int64_t cost() { return 10; }";
   let summary = text;
   let arguments = !con((ins Mx_Tensor:$weight, Mx_Tensor:$gradient), states,
     (ins Mx_Tensor:$lr, Mx_Tensor:$weight_decay, Mx_Tensor:$rescale, Mx_Tensor:$clip), own,
@@ -34,6 +35,7 @@ def Mx_AdamUpdateOp : Mx_Update<"adam_update",
 }
 
 def Mx_BiasCorrectionOp : Mx_TypedElementwiseOp<"bias_correction"> {
+  let extraClassDeclaration = "int64_t cost() { return 40; }";
   let summary = "1 - decay^(step + 1), of decay's type: step counts from 0 (i64)";
   let arguments = (ins Mx_Tensor:$decay, Mx_Tensor:$step);
   let results = (outs Mx_Tensor:$output);
