@@ -2,6 +2,8 @@
 // taken a few times a training step, not once a kernel.
 #include "runtime/engine/engine.h"
 
+#include <pthread.h>
+
 #include <cassert>
 #include <exception>
 #include <numeric>
@@ -89,7 +91,7 @@ Engine::~Engine() {
 absl::Status Engine::start_threads() {
   try {
     for (int lane = 0; lane < kLanes; ++lane) {
-      for (int number = 0; number < options_.threads[lane]; ++number) threads_.emplace_back(&Engine::lane_main, this, lane);
+      for (int number = 0; number < options_.threads[lane]; ++number) threads_.emplace_back(&Engine::lane_main, this, lane, number);
     }
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(absl::StrCat("engine: cannot start a thread: ", error.what()));
@@ -97,7 +99,10 @@ absl::Status Engine::start_threads() {
   return absl::OkStatus();
 }
 
-void Engine::lane_main(int lane) {
+void Engine::lane_main(int lane, int number) {
+  // For debuggers and the trace; at most 15 characters, cut beyond.
+  std::string name = absl::StrCat(lane_name(static_cast<Lane>(lane)), " ", number);
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
   LaneQueue& queue = lanes_[lane];
   Lock lock(mutex_);
   while (true) {

@@ -143,7 +143,7 @@ class Engine {
 
   explicit Engine(const Options& options);
   absl::Status start_threads();
-  void lane_main(int lane);
+  void lane_main(int lane, int number);
 
   // All that follow require the lock; those that take it as an argument give it away meanwhile.
   void submit(std::unique_ptr<Operation> operation, Lock& lock);

@@ -1,6 +1,8 @@
 // Events are kept as they come and formatted when asked for.
 #include "runtime/engine/trace.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -34,7 +36,13 @@ int64_t Trace::now() {
 }
 
 int Trace::thread_number() {
-  return threads_.try_emplace(std::this_thread::get_id(), static_cast<int>(threads_.size())).first->second;
+  auto [place, is_new] = threads_.try_emplace(std::this_thread::get_id(), static_cast<int>(threads_.size()));
+  if (is_new) {
+    char name[64] = "";
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    thread_names_.emplace_back(name);
+  }
+  return place->second;
 }
 
 void Trace::add(std::string name, std::string category, int64_t begin, int64_t end) {
@@ -46,11 +54,6 @@ void Trace::add(std::string name, std::string category, int64_t begin, int64_t e
   events_.push_back({std::move(name), std::move(category), begin, end, thread_number()});
 }
 
-void Trace::name_thread(std::string name) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  thread_names_[thread_number()] = std::move(name);
-}
-
 std::string Trace::json() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<const Event*> sorted;
@@ -60,9 +63,9 @@ std::string Trace::json() const {
   int64_t zero = sorted.empty() ? 0 : sorted.front()->begin;
   std::string result = "{\"traceEvents\": [";
   const char* separator = "\n";
-  for (const auto& [number, name] : thread_names_) {
-    absl::StrAppend(&result, separator, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": ", number,
-                    ", \"args\": {\"name\": ", quoted(name), "}}");
+  for (size_t i = 0; i < thread_names_.size(); ++i) {
+    absl::StrAppend(&result, separator, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": ", i,
+                    ", \"args\": {\"name\": ", quoted(thread_names_[i]), "}}");
     separator = ",\n";
   }
   for (const Event* event : sorted) {

@@ -19,11 +19,8 @@ class Trace {
   // Nanoseconds of the steady clock, the time of all events.
   static int64_t now();
 
-  // The calling thread did `name` from `begin` to `end`. `category` is a lane or "step".
+  // The calling thread (known by its system name) did `name` from `begin` to `end`. `category` is a lane or "step".
   void add(std::string name, std::string category, int64_t begin, int64_t end);
-
-  // Names the calling thread in the trace.
-  void name_thread(std::string name);
 
   // {"traceEvents": [...]}: complete events ("ph": "X", microseconds from the first) and thread names. Events in order of begin.
   std::string json() const;
@@ -41,7 +38,7 @@ class Trace {
   std::vector<Event> events_;
   size_t dropped_ = 0;
   std::map<std::thread::id, int> threads_;  // small numbers in order of first appearance
-  std::map<int, std::string> thread_names_;
+  std::vector<std::string> thread_names_;
 };
 
 }  // namespace mxc::engine

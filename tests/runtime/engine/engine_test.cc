@@ -333,6 +333,9 @@ TEST_P(EveryEngine, WritesOneTraceEventAnOperation) {
   EXPECT_NE(json.find("\"name\": \"load\", \"cat\": \"compute\", \"ph\": \"X\""), std::string::npos) << json;
   EXPECT_NE(json.find("\"name\": \"send\", \"cat\": \"network\", \"ph\": \"X\""), std::string::npos) << json;
   EXPECT_EQ(json.find("later"), std::string::npos);
+  if (GetParam() == 1) {
+    EXPECT_NE(json.find("\"args\": {\"name\": \"compute 0\"}"), std::string::npos) << json;
+  }
 }
 
 TEST(Engine, RefusesWrongOptions) {
