@@ -61,6 +61,11 @@ TensorType withLayout(TensorType type, ArrayRef<int64_t> order, int64_t blockAxi
   return make(type.getShape(), type.getElementType(), batchAxis(type), std::max<int64_t>(1, batchUnit(type)), order, blockAxis, block);
 }
 
+TensorType channelBlocks(TensorType type, int64_t lanes) {
+  if (type.getDimSize(1) < lanes / 2) return plain(type);
+  return withLayout(type, {0, 1, 2, 3}, 1, lanes);
+}
+
 Layout layoutOf(TensorType type) {
   Layout layout;
   auto e = encodingOf(type);

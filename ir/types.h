@@ -35,6 +35,8 @@ TensorType plain(TensorType type);
 bool isPlain(TensorType type);
 // `type` in a layout: logical axes outermost first, `blockAxis` split into blocks of `block` that lie innermost (-1: not split).
 TensorType withLayout(TensorType type, llvm::ArrayRef<int64_t> order, int64_t blockAxis, int64_t block);
+// The layout of activations [n, c, h, w]: channels in blocks of `lanes`; row-major if there are few of them.
+TensorType channelBlocks(TensorType type, int64_t lanes);
 
 // How the elements lie in memory, in elements. Strides are those of the compiled batch.
 struct Layout {

@@ -14,8 +14,10 @@
 //   without an anchor, all have one shape: they run in one loop nest, and each may be a result.
 // A value that two kernels use is stored once, except for recomputed ones (form_kernels.h). Kernels never depend on each other.
 //
-// The method: go through the operations in program order; an elementwise one joins the kernels of its operands, latest first, where
-// that is legal; an anchor takes in the kernels of its operands as prologues where that is.
+// The method, two kinds of merging, each where the result is legal by the above:
+//   1. A kernel merges with the only user of one of its values, which then need not be stored. Until nothing changes.
+//   2. A kernel takes in elementwise work that follows it at once and reads a value that is stored all the same. Not from further away:
+//      what the backward pass computes from a stored value would be computed, stored and kept by the forward pass.
 #include "ir/mx.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -54,10 +56,9 @@ class Fuser {
   }
 
   SmallVector<SmallVector<Operation*>> run() {
-    for (size_t i = 0; i < ops_.size(); ++i) {
-      for (int candidate : candidates(ops_[i]))
-        if (group_[candidate] != group_[i] && mayMerge(group_[candidate], group_[i])) merge(group_[candidate], group_[i]);
+    while (mergeAll([&](Value value, int user) { return isUsedOnlyIn(value, user); })) {
     }
+    mergeAll([&](Value value, int user) { return followsAtOnce(value, user); });
     SmallVector<SmallVector<Operation*>> groups;
     for (const auto& members : members_) {
       if (members.empty()) continue;
@@ -68,20 +69,51 @@ class Fuser {
   }
 
  private:
-  // The operations whose kernels `op` might join, latest first.
-  SmallVector<int> candidates(Operation* op) {
-    SmallVector<int> found;
+  // Merges the kernels of each operation's operands with the operation's own, latest first, where `wanted` and legal.
+  bool mergeAll(llvm::function_ref<bool(Value, int)> wanted) {
+    bool changed = false;
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      for (auto [source, value] : candidates(ops_[i])) {
+        int a = group_[source], b = group_[i];
+        if (a == b || !wanted(value, b) || !mayMerge(a, b)) continue;
+        merge(a, b);
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+  // The operands of `op` that it could read as they are computed, with the operation that makes them, latest first.
+  SmallVector<std::pair<int, Value>> candidates(Operation* op) {
+    SmallVector<std::pair<int, Value>> found;
     for (OpOperand& operand : op->getOpOperands()) {
       Operation* def = operand.get().getDefiningOp();
       auto it = def ? index_.find(def) : index_.end();
       if (it == index_.end() || isRecomputed(def)) continue;
       bool joins = isElementwise(op) ? sameSpace(operand.get(), op->getResult(0))
                                      : cast<mx::OpRules>(op).reading(operand.getOperandNumber()) == Reading::once;
-      if (joins) found.push_back(it->second);
+      if (joins) found.push_back({it->second, operand.get()});
     }
-    llvm::sort(found, std::greater<int>());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
+    llvm::sort(found, [](auto& a, auto& b) {
+      if (a.first != b.first) return a.first > b.first;
+      return cast<OpResult>(a.second).getResultNumber() < cast<OpResult>(b.second).getResultNumber();
+    });
     return found;
+  }
+
+  bool isUsedOnlyIn(Value value, int group) {
+    return llvm::all_of(value.getUsers(), [&](Operation* user) {
+      auto it = index_.find(user);
+      return it != index_.end() && !isRecomputed(user) && group_[it->second] == group;
+    });
+  }
+
+  // Whether no anchor stands between the kernel that makes `value` and `group`.
+  bool followsAtOnce(Value value, int group) {
+    int last = members_[group_[index_.at(value.getDefiningOp())]].back(), first = members_[group].front();
+    for (int i = last + 1; i < first; ++i)
+      if (!isElementwise(ops_[i])) return false;
+    return isElementwise(ops_[first]);
   }
 
   bool mayMerge(int a, int b) {

@@ -5,6 +5,8 @@
 
 namespace mxc::passes {
 
+// Decides how every tensor lies in memory.
+mlir::LogicalResult layout(mlir::ModuleOp module, const PipelineOptions& options);
 // Wraps every operation that computes in an mx.kernel, fused with its neighbours. fuseNothing: one operation a kernel.
 mlir::LogicalResult fuse(mlir::ModuleOp module, const PipelineOptions& options);
 mlir::LogicalResult fuseNothing(mlir::ModuleOp module, const PipelineOptions& options);

@@ -13,6 +13,8 @@ namespace mxc {
 namespace {
 
 constexpr PassEntry kPasses[] = {
+    {"layout", "kernels read straight through: each tensor lies as its users want it, parameters for as long as the program runs",
+     passes::layout, nullptr},
     {"fuse", "elementwise work rides in the loops of its neighbours: values that need not be stored are not", passes::fuse,
      passes::fuseNothing},
     {"plan-memory", "static sizes, one arena: every value's place is known before the program starts", passes::planMemory,

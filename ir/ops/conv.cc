@@ -25,12 +25,6 @@ namespace {
 
 using Size2 = ArrayRef<int64_t>;
 
-// Activations with few channels stay row-major; others have their channels in blocks of the vector length.
-TensorType activationType(TensorType type, int64_t lanes) {
-  if (type.getDimSize(1) < lanes / 2) return plain(type);
-  return withLayout(type, {0, 1, 2, 3}, 1, lanes);
-}
-
 NamedAttribute sizes(OpBuilder& b, StringRef name, Size2 value) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(value)); }
 
 // The kernel taps k with (phase + pad - k * dilation) divisible by stride: first + j * step for j < count; output row for input row
@@ -122,11 +116,11 @@ LogicalResult Conv2dOp::lower(KernelBuilder& k) {
 bool Conv2dOp::canOverwrite(unsigned, unsigned) { return false; }
 TensorType Conv2dOp::wantedOperandType(unsigned operand, int64_t lanes) {
   TensorType type = rankedType(getOperand(operand));
-  if (operand == 0) return activationType(type, lanes);
+  if (operand == 0) return channelBlocks(type, lanes);
   if (operand == 1) return withLayout(type, {0, 1, 2, 3}, 0, lanes);
   return plain(type);
 }
-TensorType Conv2dOp::wantedResultType(unsigned, int64_t lanes) { return activationType(rankedType(getOutput()), lanes); }
+TensorType Conv2dOp::wantedResultType(unsigned, int64_t lanes) { return channelBlocks(rankedType(getOutput()), lanes); }
 
 // ---- gradient of the input --------------------------------------------------------------------------------------------------
 LogicalResult Conv2dBackwardDataOp::inferTypes() {
@@ -182,10 +176,10 @@ LogicalResult Conv2dBackwardDataOp::lower(KernelBuilder& k) {
 bool Conv2dBackwardDataOp::canOverwrite(unsigned, unsigned) { return false; }
 TensorType Conv2dBackwardDataOp::wantedOperandType(unsigned operand, int64_t lanes) {
   TensorType type = rankedType(getOperand(operand));
-  if (operand == 0) return activationType(type, lanes);
+  if (operand == 0) return channelBlocks(type, lanes);
   return withLayout(type, {1, 0, 2, 3}, 1, lanes);
 }
-TensorType Conv2dBackwardDataOp::wantedResultType(unsigned, int64_t lanes) { return activationType(rankedType(getOutput()), lanes); }
+TensorType Conv2dBackwardDataOp::wantedResultType(unsigned, int64_t lanes) { return channelBlocks(rankedType(getOutput()), lanes); }
 
 // ---- gradient of the weight -------------------------------------------------------------------------------------------------
 LogicalResult Conv2dBackwardWeightOp::inferTypes() {
@@ -234,7 +228,7 @@ LogicalResult Conv2dBackwardWeightOp::lower(KernelBuilder& k) {
 
 bool Conv2dBackwardWeightOp::canOverwrite(unsigned, unsigned) { return false; }
 TensorType Conv2dBackwardWeightOp::wantedOperandType(unsigned operand, int64_t lanes) {
-  return activationType(rankedType(getOperand(operand)), lanes);
+  return channelBlocks(rankedType(getOperand(operand)), lanes);
 }
 TensorType Conv2dBackwardWeightOp::wantedResultType(unsigned, int64_t lanes) {
   return withLayout(rankedType(getOutput()), {0, 1, 2, 3}, 0, lanes);

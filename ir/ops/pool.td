@@ -3,9 +3,21 @@
 #define MXC_IR_OPS_POOL_TD
 include "ir/mx.td"
 
-class Mx_Pool<string mnemonic, string text> : Mx_ComputeOp<mnemonic> {
-  let summary = text;
+// All tensors have their channels in blocks: vectors run over channels.
+class Mx_PoolOp<string mnemonic> : Mx_ComputeOp<mnemonic, [DeclareOpInterfaceMethods<Mx_LayoutRules>]> {
   let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
+  let extraClassDefinition = [{
+    ::mxc::TensorType $cppClass::wantedOperandType(unsigned operand, int64_t lanes) {
+      return ::mxc::channelBlocks(::mxc::rankedType((*this)->getOperand(operand)), lanes);
+    }
+    ::mxc::TensorType $cppClass::wantedResultType(unsigned result, int64_t lanes) {
+      return ::mxc::channelBlocks(::mxc::rankedType((*this)->getResult(result)), lanes);
+    }
+  }];
+}
+
+class Mx_Pool<string mnemonic, string text> : Mx_PoolOp<mnemonic> {
+  let summary = text;
   let description = [{input [n, c, h, w]; output size (h + 2 pad - kernel) / stride + 1, rounded up if ceil_mode (a window then starts
     inside the padded input). Errors: kernel larger than the padded input; pad not smaller than kernel.}];
   let dsl = 1;
@@ -33,22 +45,19 @@ class Mx_GlobalPool<string mnemonic, string text> : Mx_ComputeOp<mnemonic, [Decl
 def Mx_GlobalAvgPoolOp : Mx_GlobalPool<"global_avg_pool", "the mean of each channel's plane">;
 def Mx_GlobalMaxPoolOp : Mx_GlobalPool<"global_max_pool", "the largest element of each channel's plane; equals share the gradient">;
 
-def Mx_MaxPoolGradOp : Mx_ComputeOp<"max_pool_grad"> {
+def Mx_MaxPoolGradOp : Mx_PoolOp<"max_pool_grad"> {
   let summary = "dy taken to the places that `index` names";
-  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let arguments = (ins Mx_Tensor:$dy, Mx_Tensor:$index, Mx_Size2Attr:$size, Mx_Size2Attr:$kernel, Mx_Size2Attr:$stride, Mx_Size2Attr:$pad);
   let results = (outs Mx_Tensor:$output);
 }
-def Mx_AvgPoolGradOp : Mx_ComputeOp<"avg_pool_grad"> {
+def Mx_AvgPoolGradOp : Mx_PoolOp<"avg_pool_grad"> {
   let summary = "dy spread over its windows";
-  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let arguments = (ins Mx_Tensor:$dy, Mx_Size2Attr:$size, Mx_Size2Attr:$kernel, Mx_Size2Attr:$stride, Mx_Size2Attr:$pad,
     BoolAttr:$count_pad);
   let results = (outs Mx_Tensor:$output);
 }
-def Mx_MaxPoolPickOp : Mx_ComputeOp<"max_pool_pick"> {
+def Mx_MaxPoolPickOp : Mx_PoolOp<"max_pool_pick"> {
   let summary = "the elements of input that `index` names: the linear map whose transpose is max_pool_grad";
-  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let arguments = (ins Mx_Tensor:$input, Mx_Tensor:$index, Mx_Size2Attr:$kernel, Mx_Size2Attr:$stride, Mx_Size2Attr:$pad);
   let results = (outs Mx_Tensor:$output);
 }

@@ -37,6 +37,7 @@ def Mx_AdamUpdateOp : Mx_Update<"adam_update",
 def Mx_BiasCorrectionOp : Mx_TypedElementwiseOp<"bias_correction"> {
   let extraClassDeclaration = "int64_t cost() { return 40; }";
   let summary = "1 - decay^(step + 1), of decay's type: step counts from 0 (i64)";
+  let extraClassDeclaration = "int64_t cost() { return 40; }";
   let arguments = (ins Mx_Tensor:$decay, Mx_Tensor:$step);
   let results = (outs Mx_Tensor:$output);
 }
