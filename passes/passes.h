@@ -10,6 +10,8 @@ mlir::LogicalResult layout(mlir::ModuleOp module, const PipelineOptions& options
 // Wraps every operation that computes in an mx.kernel, fused with its neighbours. fuseNothing: one operation a kernel.
 mlir::LogicalResult fuse(mlir::ModuleOp module, const PipelineOptions& options);
 mlir::LogicalResult fuseNothing(mlir::ModuleOp module, const PipelineOptions& options);
+// Orders the kernels.
+mlir::LogicalResult schedule(mlir::ModuleOp module, const PipelineOptions& options);
 // Gives every kernel result a place in memory.
 mlir::LogicalResult planMemory(mlir::ModuleOp module, const PipelineOptions& options);
 

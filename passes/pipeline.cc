@@ -17,6 +17,8 @@ constexpr PassEntry kPasses[] = {
      passes::layout, nullptr},
     {"fuse", "elementwise work rides in the loops of its neighbours: values that need not be stored are not", passes::fuse,
      passes::fuseNothing},
+    {"schedule", "little memory alive at once; parameters are updated in place, as soon as their old value is no longer read",
+     passes::schedule, nullptr},
     {"plan-memory", "static sizes, one arena: every value's place is known before the program starts", passes::planMemory,
      passes::planMemory},
 };

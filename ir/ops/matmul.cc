@@ -30,6 +30,9 @@ TensorType panels(TensorType type, int64_t axis, int64_t lanes) {
   return withLayout(type, order, axis, lanes);
 }
 
+// A product whose result has its rows innermost (the gradient of a packed weight) runs its vectors over them: operands change sides.
+bool runsAlongRows(TensorType result) { return result.getRank() >= 2 && layoutOf(result).innermost() == result.getRank() - 2; }
+
 NamedAttribute flag(OpBuilder& b, StringRef name, bool value) { return b.getNamedAttr(name, b.getBoolAttr(value)); }
 
 }  // namespace
@@ -141,6 +144,11 @@ LogicalResult MatmulOp::lower(KernelBuilder& k) {
   };
   c.lhsAt = [=](At p, At r) { return operandAt(a, p, p[rank - 2], r[0], ta); };
   c.rhsAt = [=](At p, At r) { return operandAt(b, p, r[0], p[rank - 1], tb); };
+  if (runsAlongRows(y)) {
+    std::swap(c.lhs, c.rhs);
+    std::swap(c.lhsAt, c.rhsAt);
+    c.vector = rank - 2;
+  }
   c.resultAt = [](At p) { return Indices(p); };
   k.contract(c);
   return success();
@@ -150,11 +158,13 @@ bool MatmulOp::canOverwrite(unsigned, unsigned) { return false; }
 
 TensorType MatmulOp::wantedOperandType(unsigned operand, int64_t lanes) {
   TensorType type = rankedType(getOperand(operand));
-  if (operand == 0) return plain(type);
-  int64_t n = getTransposeB() ? type.getRank() - 2 : type.getRank() - 1;
+  bool rows = runsAlongRows(rankedType(getOutput()));
+  if (operand == (rows ? 1 : 0)) return plain(type);
+  bool contiguous = rows ? getTransposeA() : !getTransposeB();
+  int64_t axis = contiguous ? type.getRank() - 1 : type.getRank() - 2;
   // Row-major is as good where a row is short enough to be read straight through.
-  if (!getTransposeB() && type.getDimSize(n) <= 4 * lanes) return plain(type);
-  return panels(type, n, lanes);
+  if (contiguous && type.getDimSize(axis) <= 4 * lanes) return plain(type);
+  return panels(type, axis, lanes);
 }
 TensorType MatmulOp::wantedResultType(unsigned, int64_t) { return plain(rankedType(getOutput())); }
 

@@ -132,3 +132,38 @@ func.func @view(%x: tensor<64x2x5xf32, #mx.enc<batch = 0>>) -> !y {
   %1 = mx.relu %0 : (!y) -> !y
   return %1 : !y
 }
+
+// What the backward pass computes from a stored value stays there: the forward kernel does not make and keep the square.
+// CHECK-LABEL: @backward
+// CHECK: mx.dense
+// CHECK-NEXT: mx.tanh
+// CHECK-NEXT: mx.yield
+// CHECK: mx.matmul
+// CHECK-NEXT: mx.mul
+// CHECK-NEXT: mx.mul
+// CHECK-NEXT: mx.yield
+func.func @backward(%x: !x, %w: tensor<10x8xf32>, %v: tensor<10x10xf32>) -> !y {
+  %0 = mx.dense %x, %w {units = 10 : i64} : (!x, tensor<10x8xf32>) -> !y
+  %1 = mx.tanh %0 : (!y) -> !y
+  %2 = mx.matmul %1, %v : (!y, tensor<10x10xf32>) -> !y
+  %3 = mx.mul %1, %1 : (!y, !y) -> !y
+  %4 = mx.mul %2, %3 : (!y, !y) -> !y
+  return %4 : !y
+}
+
+// What follows at once joins even if both are stored.
+// CHECK-LABEL: @both_stored
+// CHECK: %[[B:.*]]:2 = mx.kernel
+// CHECK: mx.dense
+// CHECK-NEXT: mx.gelu
+// CHECK-NEXT: mx.yield
+// CHECK: mx.matmul
+// CHECK-NEXT: mx.mul
+// CHECK-NEXT: mx.yield
+func.func @both_stored(%x: !x, %w: tensor<10x8xf32>, %v: tensor<10x10xf32>) -> !y {
+  %0 = mx.dense %x, %w {units = 10 : i64} : (!x, tensor<10x8xf32>) -> !y
+  %1 = mx.gelu %0 : (!y) -> !y
+  %2 = mx.matmul %1, %v : (!y, tensor<10x10xf32>) -> !y
+  %4 = mx.mul %2, %0 : (!y, !y) -> !y
+  return %4 : !y
+}
