@@ -54,12 +54,17 @@ Session& session(Here where) {
   return *current;
 }
 
-void claimName(Graph& graph, const std::string& name, Here where) {
+void checkName(const Graph& graph, const std::string& name, Here where) {
   if (!isName(name)) throw ModelError(quoted(name) + " is not a name: letters, digits and _ . - / are allowed", where);
-  auto [place, fresh] = graph.names.emplace(name, static_cast<int32_t>(graph.nodes.size()));
-  if (fresh) return;
-  const Node& first = graph.nodes[place->second];
+  auto taken = graph.names.find(name);
+  if (taken == graph.names.end()) return;
+  const Node& first = graph.nodes[taken->second];
   throw ModelError("the name " + quoted(name) + " is already taken", where, "first used by this " + first.op, first.where);
+}
+
+void claimName(Graph& graph, const std::string& name, Here where) {
+  checkName(graph, name, where);
+  graph.names.emplace(name, static_cast<int32_t>(graph.nodes.size()));
 }
 
 int32_t append(Session& session, Node node) {
@@ -75,6 +80,7 @@ NodeBuilder::NodeBuilder(const char* op, const std::string& name, Here where) : 
   node_.place = where;
   if (!name.empty()) {
     node_.name = session_.scope + name;
+    checkName(*session_.graph, node_.name, where);
     return;
   }
   std::string stem = session_.scope + op;

@@ -149,7 +149,9 @@ class NodeBuilder {
   int32_t index_ = -1;
 };
 
-// Takes `name` for a node that is about to be appended. Throws ModelError if it is taken or not a name.
+// Throws ModelError if `name` is taken or not a name.
+void checkName(const Graph& graph, const std::string& name, Here where);
+// Takes `name`, checked so, for the node that is appended next.
 void claimName(Graph& graph, const std::string& name, Here where);
 // Appends a node whose name is claimed; records callers.
 int32_t append(Session& session, Node node);

@@ -4,8 +4,8 @@
 //   mxc-stage MODEL.so NAME RESULT PROGRESS [DIM=SIZE ...]
 //
 // RESULT gets the JSON, and the exit code is 0; or, with exit code 1, a description of what was thrown:
-//   {"error": message, "at": [file, line, column], "note": text, "note_at": [file, line, column], "frames": [...]}
-// where "at" is null if the place is not known; frames are return addresses in MODEL.so, innermost first.
+//   {"error": message, "at": [file, line, column], "word": operation there, "note": text, "note_at": [file, line, column]}
+// where "at" is null if the place is not known.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -109,6 +109,7 @@ std::string exceptionName() {
 // Calls the model's function and writes what came of it.
 int describe(void (*function)(), Session& session, const char* result, Progress& page) {
   auto last = [&] { return page.line ? place(page.file, page.line, page.column) : std::string("null"); };
+  auto word = [&] { return ", \"word\": " + jsonString(page.op); };
   try {
     mxc::detail::SessionScope scope(session);
     function();
@@ -116,11 +117,12 @@ int describe(void (*function)(), Session& session, const char* result, Progress&
       if (!session.used_dims.contains(name)) return writeError(result, "--dim " + name + ": the model has no dimension of that name", "null");
   } catch (const ModelError& error) {
     std::string note = error.note.empty() ? "" : ", \"note\": " + jsonString(error.note) + ", \"note_at\": " + place(error.note_where);
+    if (error.where.line() == page.line) note += word();
     return writeError(result, error.what(), place(error.where), note);
   } catch (const std::exception& error) {
-    return writeError(result, "staging threw " + exceptionName() + ": " + error.what(), last());
+    return writeError(result, "staging threw " + exceptionName() + ": " + error.what(), last(), word());
   } catch (...) {
-    return writeError(result, "staging threw " + exceptionName(), last());
+    return writeError(result, "staging threw " + exceptionName(), last(), word());
   }
   write(result, mxc::detail::writeModel(session));
   page.phase = Progress::done;

@@ -103,6 +103,7 @@ bool reportThrown(const StageOptions& options, const std::string& text, const Di
   diagnostic.message = error.getString("error").value_or("").str();
   diagnostic.place = readPlace(error.get("at"));
   if (diagnostic.place.file.empty()) diagnostic.place.file = options.source;
+  diagnostic.word = error.getString("word").value_or("").str();
   if (auto note = error.getString("note")) diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str()});
   sink(diagnostic);
   return false;

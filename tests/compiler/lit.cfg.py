@@ -1,11 +1,17 @@
-# Text in, text out: each .mlir file runs its RUN lines. Started by CTest with --param bin=BUILD --param llvm=LLVM's bin folder.
+# Text in, text out: lit runs the RUN lines of each file, FileCheck compares. Started by CTest with --param bin=BUILD and
+# --param llvm=LLVM's bin folder. On PATH: mxc, mxc-opt, FileCheck, not, split-file. `%exits N command` succeeds if the command ends
+# with exit code N.
 import os
+
 import lit.formats
 
 config.name = "mxc"
-config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".mlir", ".cpp", ".test"]
+config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
-config.test_exec_root = os.path.join(lit_config.params["bin"], "tests", "compiler", "lit")
+build = lit_config.params["bin"]
+config.test_exec_root = os.path.join(build, "tests", "compiler", "lit")
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(lit_config.params["bin"], "tests", "tools"), lit_config.params["llvm"], os.environ["PATH"]])
+    [os.path.join(build, "bin"), os.path.join(build, "tests", "tools"), lit_config.params["llvm"], os.environ["PATH"]])
+config.substitutions.append(("%exits", "sh " + os.path.join(config.test_source_root, "exits.sh")))

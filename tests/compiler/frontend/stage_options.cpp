@@ -1,0 +1,27 @@
+// Macros and dimensions from the command line; what the model prints goes to standard error.
+// RUN: mxc compile %s --emit=graph -D UNITS=7 --dim batch=2 2>%t.err | FileCheck %s
+// RUN: FileCheck %s --check-prefix=ERR --input-file=%t.err
+// RUN: %exits 1 mxc compile %s --emit=graph --dim time=2 2>&1 | FileCheck %s --check-prefix=DIM
+// RUN: %exits 2 mxc compile %s --emit=graph --dim batch=0 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: %exits 1 mxc compile %s --emit=graph --host-cxx no-such-compiler 2>&1 | FileCheck %s --check-prefix=HOST
+// DIM: stage_options.cpp: error: --dim time: the model has no dimension of that name
+// ZERO: mxc: error: --dim batch=0: name=size with a positive size is expected
+// HOST: mxc: error: cannot run the host compiler 'no-such-compiler': No such file or directory
+#include <mxc/mxc.h>
+
+#include <cstdio>
+using namespace mxc;
+
+#ifndef UNITS
+#define UNITS 3
+#endif
+
+MXC_MODEL(options) {
+  // ERR: hello
+  std::puts("hello");
+  // CHECK-NOT: hello
+  // CHECK: "op": "input", "name": "x", "attributes": {"shape": [2, 5], "batch_axis": 0
+  Symbol x = input("x", {batch(64), 5});
+  // CHECK: "op": "dense", "name": "dense0", "attributes": {"units": 7}
+  dense(x, {.units = UNITS});
+}
