@@ -109,7 +109,7 @@ void DiagnosticPrinter::print(const Diagnostic& diagnostic) {
   bool error = diagnostic.severity == Diagnostic::Severity::error;
   if (error && exit_code_ == kSuccess) exit_code_ = exitCodeOf(diagnostic.fault);
   printPlaced(diagnostic.place, error ? "error" : "warning", diagnostic.message, diagnostic.word);
-  for (const frontend::Note& note : diagnostic.notes) printPlaced(note.place, "note", note.message, "");
+  for (const frontend::Note& note : diagnostic.notes) printPlaced(note.place, "note", note.message, note.word);
 }
 
 void DiagnosticPrinter::error(Fault fault, const std::string& message) {

@@ -1,6 +1,7 @@
 // MLIR's diagnostics become the user's: locations are unwrapped to the line of the operation, its callers become notes, and the
 // operation's name loses its dialect.
 #include "driver/diagnostics.h"
+#include "frontend/import/op_schema.h"
 #include "mlir/IR/Location.h"
 
 namespace mxc::driver {
@@ -11,24 +12,40 @@ using frontend::SourcePlace;
 
 namespace {
 
-// The innermost file location, and the places from which it was called.
-void unwrap(mlir::Location location, SourcePlace& place, std::vector<SourcePlace>& callers) {
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) return unwrap(named.getChildLoc(), place, callers);
-  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) {
-    unwrap(call.getCallee(), place, callers);
-    SourcePlace caller;
-    std::vector<SourcePlace> outer;
-    unwrap(call.getCaller(), caller, outer);
-    callers.push_back(caller);
-    callers.insert(callers.end(), outer.begin(), outer.end());
-    return;
+// What a location says: the innermost place, the places from which it was called, and the operation that stands there.
+struct Unwrapped {
+  SourcePlace place;
+  std::vector<SourcePlace> callers;
+  std::string word;
+};
+
+// The operation in an automatic name: "conv2d" in "encoder.conv2d0.weight". Empty if the user chose the name.
+std::string operationIn(llvm::StringRef name) {
+  for (llvm::StringRef rest = name; !rest.empty();) {
+    auto [outer, last] = rest.rsplit('.');
+    llvm::StringRef op = (last.empty() ? outer : last).rtrim("0123456789");
+    if (frontend::findOpSchema({op.data(), op.size()})) return op.str();
+    rest = last.empty() ? llvm::StringRef() : outer;
   }
-  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location)) {
+  return "";
+}
+
+void unwrap(mlir::Location location, Unwrapped& result) {
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) {
+    if (result.word.empty()) result.word = operationIn(named.getName());
+    unwrap(named.getChildLoc(), result);
+  } else if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) {
+    unwrap(call.getCallee(), result);
+    Unwrapped caller;
+    unwrap(call.getCaller(), caller);
+    result.callers.push_back(caller.place);
+    result.callers.insert(result.callers.end(), caller.callers.begin(), caller.callers.end());
+  } else if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location)) {
     for (mlir::Location part : fused.getLocations())
-      if (place.file.empty()) unwrap(part, place, callers);
-    return;
+      if (result.place.file.empty()) unwrap(part, result);
+  } else if (auto file = llvm::dyn_cast<mlir::FileLineColLoc>(location)) {
+    result.place = {file.getFilename().str(), file.getLine(), file.getColumn()};
   }
-  if (auto file = llvm::dyn_cast<mlir::FileLineColLoc>(location)) place = {file.getFilename().str(), file.getLine(), file.getColumn()};
 }
 
 // "'mx.dense' op expects ..." becomes "dense expects ..."; `word` becomes "dense". An operation of another dialect is ours to answer for.
@@ -55,17 +72,18 @@ std::unique_ptr<mlir::ScopedDiagnosticHandler> showMlirDiagnostics(mlir::MLIRCon
   context.printOpOnDiagnostic(false);
   return std::make_unique<mlir::ScopedDiagnosticHandler>(&context, [&printer](mlir::Diagnostic& given) {
     Diagnostic diagnostic;
-    std::vector<SourcePlace> callers;
     if (given.getSeverity() != mlir::DiagnosticSeverity::Error) diagnostic.severity = Diagnostic::Severity::warning;
-    unwrap(given.getLocation(), diagnostic.place, callers);
+    Unwrapped at;
+    unwrap(given.getLocation(), at);
+    diagnostic.place = at.place;
+    diagnostic.word = at.word;
     readMessage(given.str(), diagnostic);
     for (mlir::Diagnostic& note : given.getNotes()) {
-      SourcePlace place;
-      std::vector<SourcePlace> ignored;
-      unwrap(note.getLocation(), place, ignored);
-      diagnostic.notes.push_back({place, note.str()});
+      Unwrapped place;
+      unwrap(note.getLocation(), place);
+      diagnostic.notes.push_back({place.place, note.str(), place.word});
     }
-    for (const SourcePlace& caller : callers) diagnostic.notes.push_back({caller, "called from here"});
+    for (const SourcePlace& caller : at.callers) diagnostic.notes.push_back({caller, "called from here", ""});
     printer.print(diagnostic);
   });
 }

@@ -17,6 +17,7 @@ struct SourcePlace {
 struct Note {
   SourcePlace place;
   std::string message;
+  std::string word = {};  // as in Diagnostic
 };
 
 // Whose fault it is decides the exit code of mxc.

@@ -68,7 +68,7 @@ class Importer {
     diagnostic.message = std::move(message);
     diagnostic.word = object.getString("op").value_or("").str();
     if (const json::Array* callers = object.getArray("callers"))
-      for (const json::Value& caller : *callers) diagnostic.notes.push_back({place(&caller), "called from here"});
+      for (const json::Value& caller : *callers) diagnostic.notes.push_back({place(&caller), "called from here", ""});
     sink_(diagnostic);
     return false;
   }

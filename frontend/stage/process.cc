@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,10 @@ namespace {
 
 // In the child: nothing here may allocate. Reports errno of a failed exec through `report`.
 [[noreturn]] void becomeProgram(char* const* argv, const ProcessOptions& options, int report) {
-  if (options.time_limit_seconds) setpgid(0, 0);
+  if (options.time_limit_seconds) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a group of its own: an interrupt at the terminal reaches mxc alone
+  }
   if (options.memory_limit_bytes) {
     rlimit limit{static_cast<rlim_t>(options.memory_limit_bytes), static_cast<rlim_t>(options.memory_limit_bytes)};
     setrlimit(RLIMIT_AS, &limit);

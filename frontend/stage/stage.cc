@@ -104,7 +104,7 @@ bool reportThrown(const StageOptions& options, const std::string& text, const Di
   diagnostic.place = readPlace(error.get("at"));
   if (diagnostic.place.file.empty()) diagnostic.place.file = options.source;
   diagnostic.word = error.getString("word").value_or("").str();
-  if (auto note = error.getString("note")) diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str()});
+  if (auto note = error.getString("note")) diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str(), diagnostic.word});
   sink(diagnostic);
   return false;
 }
