@@ -1,0 +1,147 @@
+// The CPU's KernelBuilder: one mx.kernel becomes one function per loop nest that its ops write.
+//
+// A kernel function is `name(args, n, begin, end)` (plan.h): `args` holds the addresses of the kernel's operands and then of its
+// results. The grid is a linear count of the outer loops; the function decodes each cell into counters. Loops use i64 counters and
+// memory is reached through LLVM pointers, so that what is written is what runs: there is no alias or layout analysis below.
+//
+// Vectors have a fixed number of lanes (`lanes`, 16 for f32, half for f64) whatever the target's width; the tail of a static extent is
+// one narrower vector that holds exactly the remaining elements.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/mx.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mxc::codegen {
+
+// What a step must know of a kernel function. grid(n) as in plan.h.
+struct KernelInfo {
+  std::string symbol;
+  int64_t gridCells = 1, gridBatchUnit = 0, gridBatchTile = 1;
+  int64_t flops = 0;  // of contractions, at the compiled batch
+};
+
+class CpuKernelBuilder final : public KernelBuilder {
+ public:
+  // Writes functions into `kernels`. `lanes`: elements of a 64-byte vector of the kernel's widest type.
+  CpuKernelBuilder(mlir::ModuleOp kernels, mx::KernelOp kernel, std::string name, int64_t lanes);
+
+  // Lowers the kernel. Fails with a diagnostic if an op cannot be lowered.
+  mlir::FailureOr<std::vector<KernelInfo>> run();
+
+  Body body() override;
+  void forall(mlir::Value result, const EachFn& body, llvm::ArrayRef<int64_t> scalarAxes) override;
+  void rows(llvm::ArrayRef<Extent> extents, const EachFn& body) override;
+  void contract(const Contract& c) override;
+  void each(llvm::ArrayRef<Extent> extents, const EachFn& body) override;
+  llvm::SmallVector<mlir::Value> reduce(llvm::ArrayRef<Combine> combine, llvm::ArrayRef<Range> ranges, const ReduceFn& body) override;
+  llvm::SmallVector<mlir::Value> fold(mlir::ValueRange init, llvm::ArrayRef<Range> ranges, const FoldFn& body) override;
+  mlir::Value load(mlir::Value tensor, At at) override;
+  mlir::Value loadOr(mlir::Value tensor, At at, double outside) override;
+  void store(mlir::Value result, At at, mlir::Value value) override;
+  void accumulate(mlir::Value result, At at, mlir::Value value) override;
+  mlir::Value position(const Index& index) override;
+  mlir::Value scalar(const Index& index) override;
+  Index indexFrom(mlir::Value integer) override;
+  mlir::Value size(Extent extent) override;
+  mlir::Value count(llvm::ArrayRef<Extent> extents, mlir::Type element) override;
+  mlir::Value elementNumber(mlir::Value tensor, At at) override;
+
+  // ---- For the contraction emitter, which writes its own loops --------------------------------------------------------------
+  using LoopFn = std::function<llvm::SmallVector<mlir::Value>(mlir::Value counter, mlir::ValueRange state)>;
+  mlir::OpBuilder& builder() { return b_; }
+  mlir::Location loc() const { return loc_; }
+  int64_t lanes() const { return lanes_; }
+  // An i64 constant.
+  mlir::Value constant(int64_t value);
+  // for (counter = lo; counter < hi; counter += step) state = body(counter, state); returns the last state.
+  llvm::SmallVector<mlir::Value> loop(mlir::Value lo, mlir::Value hi, int64_t step, mlir::ValueRange init, const LoopFn& body);
+  // Opens a kernel function with the grid of `extents` (outermost first) and runs `body` once a cell with an Index per extent.
+  // The batch extent, if any, may be cut into tiles: extents[batch] is then counted in ceil(n * unit / batchTile) cells.
+  void grid(llvm::ArrayRef<Extent> extents, int64_t batchTile, const EachFn& body);
+  // A loop counter as an Index: `value` is i64 and lies in [0, size).
+  Index newLoop(mlir::Value value, int64_t size);
+  // A counter that runs over the lanes of vectors of `lanes` elements, until `endLanes`.
+  Index beginLanes(int64_t lanes);
+  void endLanes();
+  // The address of the element `at` of an operand or result of the kernel.
+  mlir::Value address(mlir::Value tensor, At at);
+  // The i64 value of an index whose lanes all agree (a lane counter counts as 0).
+  mlir::Value valueOf(const Index& index);
+  // n * unit, or the constant size, as i64.
+  mlir::Value extentValue(Extent extent);
+  // Forgets what was computed for the last point: the next store starts a new one.
+  void newPoint() { memo_.clear(); }
+  void addFlops(int64_t flops) { flops_ += flops; }
+  // Whether a tensor is memory (an operand of the kernel, or a result that is stored), not computed in place.
+  bool isMemory(mlir::Value tensor) const { return slots_.count(tensor) != 0; }
+  // Whether storing `result` runs more than one plain store.
+  bool hasEpilogue(mlir::Value result) const;
+
+ private:
+  struct Loop {
+    mlir::Value value;  // i64; null for a lane counter
+    int64_t size;       // counters lie in [0, size); -1 if unknown
+  };
+  // A linear offset in elements: `index`, plus computed values times factors.
+  struct Offset {
+    Index index;
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> computed;
+  };
+
+  void openFunction();
+  void closeFunction(int64_t cells, int64_t batchUnit, int64_t batchTile);
+  mlir::LogicalResult lowerElementwiseKernel();
+  bool isFlat() const;
+  void flatLoops();
+  void storeYields(mlir::Value stored, At at);
+  void storePoint(llvm::ArrayRef<std::pair<mlir::Value, unsigned>> yields, At at);
+  mlir::Value compute(mlir::Value tensor, At at, llvm::ArrayRef<int64_t> shape, llvm::DenseMap<mlir::Value, mlir::Value>& memo);
+  void storeMemory(unsigned slot, TensorType type, At at, mlir::Value value);
+  mlir::Value loadMemory(unsigned slot, TensorType type, At at);
+  Offset offsetOf(TensorType type, At at);
+  mlir::Value pointer(unsigned slot, TensorType type, const Offset& offset, int64_t lane);
+  int64_t laneStride(const Offset& offset) const;
+  std::pair<int64_t, int64_t> rangeOf(const Index& index, bool& known) const;
+  mlir::Value insideCondition(TensorType type, At at);
+  bool variesByLane(const Index& index) const;
+  Index lane(const Index& index, int64_t lane) const;
+  // Runs `body` over [0, extent) in vectors: whole vectors in a loop, a static tail as a narrower vector, a dynamic one element by
+  // element.
+  void vectorLoop(Extent extent, const std::function<void(Index)>& body);
+  void nest(llvm::ArrayRef<Extent> extents, llvm::SmallVectorImpl<Index>& at, const std::function<void()>& body);
+  llvm::SmallVector<mlir::Value> foldNest(mlir::ValueRange init, llvm::ArrayRef<Range> ranges, Indices& at, const FoldFn& body);
+  llvm::SmallVector<mlir::Value> reduceVector(llvm::ArrayRef<Combine> combine, llvm::ArrayRef<Range> ranges, const ReduceFn& body);
+  llvm::SmallVector<mlir::Type> elementTypesOf(llvm::ArrayRef<Range> ranges, const ReduceFn& body);
+  mlir::Value identity(Combine combine, mlir::Type element, int64_t lanes);
+  mlir::Value combineValues(Combine combine, mlir::Value a, mlir::Value b);
+  mlir::Value horizontal(Combine combine, mlir::Value vector);
+  void contractGeneric(const Contract& c);
+
+  mlir::ModuleOp kernels_;
+  mx::KernelOp kernel_;
+  std::string name_;
+  int64_t lanes_;
+  mlir::Location loc_;
+  mlir::OpBuilder b_;
+  mlir::Operation* anchor_ = nullptr;
+  llvm::DenseMap<mlir::Value, unsigned> slots_;                        // kernel operands
+  llvm::SmallVector<std::pair<mlir::Value, unsigned>> yields_;         // yielded values and their slots
+  std::vector<KernelInfo> infos_;
+
+  // Of the function being written.
+  mlir::func::FuncOp function_;
+  llvm::SmallVector<mlir::Value> pointers_;
+  mlir::Value n_, begin_, end_;
+  llvm::SmallVector<Loop> loops_;
+  int laneLoop_ = -1;        // the loop whose counter runs over lanes, -1: scalars
+  int64_t vector_ = 0;       // lanes of values now; 0: scalars
+  bool flat_ = false;        // elementwise on equal layouts: one index over all elements
+  int64_t flops_ = 0;
+  llvm::DenseMap<mlir::Value, mlir::Value> memo_;  // values at the current point
+};
+
+}  // namespace mxc::codegen

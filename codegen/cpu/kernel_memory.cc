@@ -1,0 +1,474 @@
+// Elements of the CPU's KernelBuilder: addresses, loads and stores, and the fused elementwise ops that are computed at them.
+#include "codegen/cpu/kernel_builder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace mxc::codegen {
+namespace {
+
+// Booleans lie in memory as bytes.
+Type memoryType(Type element) { return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element; }
+
+int64_t floorDiv(int64_t a, int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
+
+}  // namespace
+
+// ---- Indices ------------------------------------------------------------------------------------------------------------------
+
+bool CpuKernelBuilder::variesByLane(const Index& index) const {
+  return llvm::any_of(index.terms, [&](Index::Term t) { return t.loop == laneLoop_; });
+}
+
+Index CpuKernelBuilder::lane(const Index& index, int64_t lane) const {
+  Index fixed = index;
+  fixed.terms.clear();
+  for (Index::Term t : index.terms) {
+    if (t.loop == laneLoop_) fixed.constant += t.coeff * lane;
+    else fixed.terms.push_back(t);
+  }
+  return fixed;
+}
+
+// The smallest and largest value; `known` turns false if a part is only known at run time.
+std::pair<int64_t, int64_t> CpuKernelBuilder::rangeOf(const Index& index, bool& known) const {
+  int64_t lo = index.constant, hi = index.constant;
+  if (index.opaque) known = false;
+  for (Index::Term t : index.terms) {
+    int64_t size = loops_[t.loop].size;
+    if (size < 0) known = false;
+    (t.coeff > 0 ? hi : lo) += t.coeff * (size - 1);
+  }
+  return {lo, hi};
+}
+
+// Terms are added outer loops first, so that what does not change in an inner loop is a subexpression.
+Value CpuKernelBuilder::valueOf(const Index& index) {
+  Value sum;
+  auto add = [&](Value v) { sum = sum ? b_.create<arith::AddIOp>(loc_, sum, v).getResult() : v; };
+  if (index.opaque) add(b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), index.opaque));
+  for (Index::Term t : index.terms) {
+    if (t.loop == laneLoop_) continue;
+    Value counter = loops_[t.loop].value;
+    add(t.coeff == 1 ? counter : b_.create<arith::MulIOp>(loc_, counter, constant(t.coeff)).getResult());
+  }
+  if (!sum) return constant(index.constant);
+  if (index.constant != 0) add(constant(index.constant));
+  return sum;
+}
+
+Value CpuKernelBuilder::scalar(const Index& index) {
+  return b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), valueOf(index));
+}
+
+Index CpuKernelBuilder::indexFrom(Value integer) {
+  Body body = this->body();
+  return indexOf(b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), body.cast(integer, b_.getI64Type())));
+}
+
+Value CpuKernelBuilder::position(const Index& index) {
+  Value base = valueOf(index);
+  if (!vector_) return base;
+  auto type = VectorType::get({vector_}, b_.getI64Type());
+  Value spread = b_.create<vector::BroadcastOp>(loc_, type, base);
+  int64_t coeff = 0;
+  for (Index::Term t : index.terms)
+    if (t.loop == laneLoop_) coeff = t.coeff;
+  if (coeff == 0) return spread;
+  SmallVector<int64_t> steps;
+  for (int64_t i = 0; i < vector_; ++i) steps.push_back(i * coeff);
+  Value lanes = b_.create<arith::ConstantOp>(loc_, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
+  return b_.create<arith::AddIOp>(loc_, spread, lanes);
+}
+
+Value CpuKernelBuilder::size(Extent extent) {
+  return b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), extentValue(extent));
+}
+
+Value CpuKernelBuilder::count(ArrayRef<Extent> extents, Type element) {
+  Value product = constant(1);
+  for (Extent e : extents) product = b_.create<arith::MulIOp>(loc_, product, extentValue(e));
+  return body().cast(product, element);
+}
+
+Value CpuKernelBuilder::elementNumber(Value tensor, At at) {
+  TensorType type = rankedType(tensor);
+  Index number;
+  int64_t stride = 1;
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+    number = number + at[axis] * stride;
+    stride *= type.getDimSize(axis);
+  }
+  return position(number);
+}
+
+// ---- Addresses ----------------------------------------------------------------------------------------------------------------
+
+CpuKernelBuilder::Offset CpuKernelBuilder::offsetOf(TensorType type, At at) {
+  Layout layout = layoutOf(type);
+  Offset offset;
+  auto add = [&](Index index, int64_t stride) {
+    if (index.opaque) {
+      offset.computed.push_back({index.opaque, stride});
+      index.opaque = Value();
+    }
+    offset.index = offset.index + index * stride;
+  };
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    Index e = at[axis];
+    if (axis != layout.blockAxis) {
+      add(e, layout.strides[axis]);
+      continue;
+    }
+    // e = block * which + place: by terms if the rest stays inside a block, else by division.
+    Index which, place;
+    which.constant = floorDiv(e.constant, layout.block);
+    place.constant = e.constant - which.constant * layout.block;
+    for (Index::Term t : e.terms)
+      (t.coeff % layout.block == 0 ? which : place).terms.push_back({t.loop, t.coeff % layout.block == 0 ? t.coeff / layout.block : t.coeff});
+    bool known = !e.opaque;
+    auto [lo, hi] = rangeOf(place, known);
+    if (!known || lo < 0 || hi >= layout.block) {
+      Value value = valueOf(e), block = constant(layout.block);
+      which = indexOf(b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), b_.create<arith::DivUIOp>(loc_, value, block)));
+      place = indexOf(b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), b_.create<arith::RemUIOp>(loc_, value, block)));
+    }
+    add(which, layout.strides[axis]);
+    add(place, 1);
+  }
+  return offset;
+}
+
+// The distance in elements between the lanes of an access; -1 if it is not the same for all.
+int64_t CpuKernelBuilder::laneStride(const Offset& offset) const {
+  for (Index::Term t : offset.index.terms)
+    if (t.loop == laneLoop_) return t.coeff;
+  return 0;
+}
+
+Value CpuKernelBuilder::pointer(unsigned slot, TensorType type, const Offset& offset, int64_t laneNumber) {
+  Type element = memoryType(type.getElementType()), pointerType = LLVM::LLVMPointerType::get(b_.getContext());
+  Index index = lane(offset.index, laneNumber);
+  int64_t fixed = index.constant;
+  index.constant = 0;
+  Value place = pointers_[slot];
+  Value sum;
+  for (auto [value, factor] : offset.computed) {
+    Value wide = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), value);
+    Value product = b_.create<arith::MulIOp>(loc_, wide, constant(factor));
+    sum = sum ? b_.create<arith::AddIOp>(loc_, sum, product).getResult() : product;
+  }
+  if (!index.terms.empty()) {
+    Value linear = valueOf(index);
+    sum = sum ? b_.create<arith::AddIOp>(loc_, linear, sum).getResult() : linear;
+  }
+  if (sum) place = b_.create<LLVM::GEPOp>(loc_, pointerType, element, place, ArrayRef<LLVM::GEPArg>{sum});
+  if (fixed != 0) place = b_.create<LLVM::GEPOp>(loc_, pointerType, element, place, ArrayRef<LLVM::GEPArg>{constant(fixed)});
+  return place;
+}
+
+Value CpuKernelBuilder::address(Value tensor, At at) {
+  TensorType type = rankedType(tensor);
+  unsigned slot = 0;
+  if (auto it = slots_.find(tensor); it != slots_.end()) slot = it->second;
+  else
+    for (auto [value, s] : yields_)
+      if (value == tensor) slot = s;
+  return pointer(slot, type, offsetOf(type, at), 0);
+}
+
+// ---- Memory -------------------------------------------------------------------------------------------------------------------
+
+Value CpuKernelBuilder::loadMemory(unsigned slot, TensorType type, At at) {
+  Type element = type.getElementType(), stored = memoryType(element);
+  int64_t alignment = elementBytes(stored);
+  auto fromMemory = [&](Value v) { return stored == element ? v : body().ne(v, body().constant(0, v)); };
+  bool irregular = false;
+  Layout layout = layoutOf(type);
+  if (vector_ && layout.blockAxis >= 0 && variesByLane(at[layout.blockAxis])) {
+    // Lanes that cross a block have no common stride.
+    Index place = at[layout.blockAxis];
+    SmallVector<Index::Term, 4> kept;
+    for (Index::Term t : place.terms)
+      if (t.coeff % layout.block != 0) kept.push_back(t);
+    place.terms = kept;
+    place.constant -= floorDiv(place.constant, layout.block) * layout.block;
+    bool known = !place.opaque;
+    auto [lo, hi] = rangeOf(place, known);
+    irregular = !known || lo < 0 || hi >= layout.block;
+  }
+  if (!vector_) return fromMemory(b_.create<LLVM::LoadOp>(loc_, stored, pointer(slot, type, offsetOf(type, at), 0), alignment));
+  auto vectorType = VectorType::get({vector_}, stored);
+  if (!irregular) {
+    Offset offset = offsetOf(type, at);
+    int64_t stride = laneStride(offset);
+    if (stride == 0) {
+      Value one = b_.create<LLVM::LoadOp>(loc_, stored, pointer(slot, type, offset, 0), alignment);
+      return fromMemory(b_.create<vector::BroadcastOp>(loc_, vectorType, one));
+    }
+    if (stride == 1) return fromMemory(b_.create<LLVM::LoadOp>(loc_, vectorType, pointer(slot, type, offset, 0), alignment));
+  }
+  Value gathered = body().splatLike(body().constant(0, stored), b_.create<vector::BroadcastOp>(loc_, vectorType, body().constant(0, stored)));
+  for (int64_t i = 0; i < vector_; ++i) {
+    Indices one;
+    for (const Index& index : at) one.push_back(lane(index, i));
+    Value element = b_.create<LLVM::LoadOp>(loc_, stored, pointer(slot, type, offsetOf(type, one), 0), alignment);
+    gathered = b_.create<vector::InsertOp>(loc_, element, gathered, ArrayRef<int64_t>{i});
+  }
+  return fromMemory(gathered);
+}
+
+void CpuKernelBuilder::storeMemory(unsigned slot, TensorType type, At at, Value value) {
+  Type element = type.getElementType(), stored = memoryType(element);
+  int64_t alignment = elementBytes(stored);
+  if (stored != element) value = body().cast(value, stored);
+  if (!vector_) {
+    b_.create<LLVM::StoreOp>(loc_, value, pointer(slot, type, offsetOf(type, at), 0), alignment);
+    return;
+  }
+  if (!isa<VectorType>(value.getType())) value = b_.create<vector::BroadcastOp>(loc_, VectorType::get({vector_}, stored), value);
+  Layout layout = layoutOf(type);
+  bool divides = layout.blockAxis < 0 || !variesByLane(at[layout.blockAxis]);
+  Offset offset = offsetOf(type, at);
+  int64_t stride = laneStride(offset);
+  // A division in the offset hides the lanes: then they are stored one by one.
+  if (stride == 1 && (divides || offset.computed.empty())) {
+    b_.create<LLVM::StoreOp>(loc_, value, pointer(slot, type, offset, 0), alignment);
+    return;
+  }
+  for (int64_t i = 0; i < vector_; ++i) {
+    Indices one;
+    for (const Index& index : at) one.push_back(lane(index, i));
+    Value scalarValue = b_.create<vector::ExtractOp>(loc_, value, ArrayRef<int64_t>{i});
+    b_.create<LLVM::StoreOp>(loc_, scalarValue, pointer(slot, type, offsetOf(type, one), 0), alignment);
+  }
+}
+
+// ---- Values: memory, or fused elementwise ops computed here ---------------------------------------------------------------------
+
+Value CpuKernelBuilder::load(Value tensor, At at) {
+  if (auto it = slots_.find(tensor); it != slots_.end()) {
+    TensorType type = rankedType(tensor);
+    if (flat_) {
+      // One index over the elements as they lie in memory, or a single element.
+      TensorType line = tensorType({type.getNumElements()}, type.getElementType());
+      return loadMemory(it->second, line, type.getNumElements() == 1 ? At(Index(0)) : at);
+    }
+    return loadMemory(it->second, type, at);
+  }
+  if (auto it = memo_.find(tensor); it != memo_.end()) return it->second;
+  llvm::DenseMap<Value, Value> local;
+  return compute(tensor, at, rankedType(tensor).getShape(), local);
+}
+
+// The value of a fused op at `at`, a point of a tensor of shape `shape`; what has that shape is computed once a point.
+Value CpuKernelBuilder::compute(Value tensor, At at, ArrayRef<int64_t> shape, llvm::DenseMap<Value, Value>& memo) {
+  bool samePoint = flat_ || rankedType(tensor).getShape() == shape;
+  if (auto it = memo.find(tensor); samePoint && it != memo.end()) return it->second;
+  if (slots_.count(tensor) || memo_.count(tensor)) {
+    Value value = load(tensor, at);
+    if (samePoint) memo[tensor] = value;
+    return value;
+  }
+  Operation* op = tensor.getDefiningOp();
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(flat_ ? compute(operand, at, shape, memo)
+                             : compute(operand, mx::broadcastAt(rankedType(operand), at), samePoint ? shape : ArrayRef<int64_t>(), memo));
+  Body body = this->body();
+  SmallVector<Value> values = cast<mx::ElementwiseRules>(op).body(body, operands);
+  if (samePoint)
+    for (auto [result, value] : llvm::zip(op->getResults(), values)) memo[result] = value;
+  return values[cast<OpResult>(tensor).getResultNumber()];
+}
+
+// Computes all of `yields` at a point before it stores any: a result may lie over an operand.
+void CpuKernelBuilder::storePoint(ArrayRef<std::pair<Value, unsigned>> yields, At at) {
+  SmallVector<Value> values;
+  for (auto [value, slot] : yields) values.push_back(compute(value, at, rankedType(value).getShape(), memo_));
+  for (auto [yield, value] : llvm::zip(yields, values)) {
+    TensorType type = rankedType(yield.first);
+    storeMemory(yield.second, flat_ ? tensorType({type.getNumElements()}, type.getElementType()) : type, at, value);
+  }
+}
+
+// The condition, the same for all lanes, that `at` lies inside; null if it always does.
+Value CpuKernelBuilder::insideCondition(TensorType type, At at) {
+  Value inside;
+  auto require = [&](arith::CmpIPredicate predicate, Value value, int64_t bound) {
+    Value holds = b_.create<arith::CmpIOp>(loc_, predicate, value, constant(bound));
+    inside = inside ? b_.create<arith::AndIOp>(loc_, inside, holds).getResult() : holds;
+  };
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    bool known = true;
+    auto [lo, hi] = rangeOf(at[axis], known);
+    if (batchAxis(type) == axis) continue;
+    bool below = !known || lo < 0, above = !known || hi >= type.getDimSize(axis);
+    if (!below && !above) continue;
+    Value value = valueOf(at[axis]);
+    if (below) require(arith::CmpIPredicate::sge, value, 0);
+    if (above) require(arith::CmpIPredicate::slt, value, type.getDimSize(axis));
+  }
+  return inside;
+}
+
+Value CpuKernelBuilder::loadOr(Value tensor, At at, double outside) {
+  TensorType type = rankedType(tensor);
+  auto guarded = [&](At place) -> Value {
+    Value inside = insideCondition(type, place);
+    if (!inside) return load(tensor, place);
+    Type result = vector_ ? Type(VectorType::get({vector_}, type.getElementType())) : type.getElementType();
+    auto branch = b_.create<scf::IfOp>(loc_, TypeRange{result}, inside, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToEnd(branch.thenBlock());
+    Value value = load(tensor, place);
+    if (vector_ && !isa<VectorType>(value.getType())) value = b_.create<vector::BroadcastOp>(loc_, result, value);
+    b_.create<scf::YieldOp>(loc_, value);
+    b_.setInsertionPointToEnd(branch.elseBlock());
+    Value other = body().constant(outside, type.getElementType());
+    if (vector_) other = b_.create<vector::BroadcastOp>(loc_, result, other);
+    b_.create<scf::YieldOp>(loc_, other);
+    return branch.getResult(0);
+  };
+  bool mayLeave = false;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    bool known = true;
+    auto [lo, hi] = rangeOf(at[axis], known);
+    if (batchAxis(type) != axis && variesByLane(at[axis]) && (!known || lo < 0 || hi >= type.getDimSize(axis))) mayLeave = true;
+  }
+  if (!mayLeave) return guarded(at);
+  // Lanes may lie on both sides of the border: one at a time.
+  int64_t lanes = vector_;
+  int laneLoop = laneLoop_;
+  Value gathered;
+  for (int64_t i = 0; i < lanes; ++i) {
+    Indices one;
+    for (const Index& index : at) one.push_back(lane(index, i));
+    vector_ = 0;
+    laneLoop_ = -1;
+    Value element = guarded(one);
+    vector_ = lanes;
+    laneLoop_ = laneLoop;
+    if (!gathered) gathered = b_.create<vector::BroadcastOp>(loc_, VectorType::get({lanes}, element.getType()), element);
+    else gathered = b_.create<vector::InsertOp>(loc_, element, gathered, ArrayRef<int64_t>{i});
+  }
+  return gathered;
+}
+
+bool CpuKernelBuilder::hasEpilogue(Value result) const {
+  return yields_.size() != 1 || yields_[0].first != result;
+}
+
+void CpuKernelBuilder::store(Value result, At at, Value value) {
+  if (memo_.count(result)) newPoint();
+  if (vector_ && !isa<VectorType>(value.getType())) value = b_.create<vector::BroadcastOp>(loc_, VectorType::get({vector_}, value.getType()), value);
+  memo_[result] = value;
+  storeYields(result, at);
+}
+
+// Stores what is yielded of the point just computed: the result itself, and the elementwise ops for which it was the last missing
+// result of the anchor.
+void CpuKernelBuilder::storeYields(Value stored, At at) {
+  auto anchorResults = [&](Value yielded) {
+    SmallVector<Value> found, work = {yielded};
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      Operation* op = value.getDefiningOp();
+      if (!op) continue;
+      if (op == anchor_) found.push_back(value);
+      else work.append(op->operand_begin(), op->operand_end());
+    }
+    return found;
+  };
+  SmallVector<std::pair<Value, unsigned>> ready;
+  for (auto yield : yields_) {
+    SmallVector<Value> needed = anchorResults(yield.first);
+    if (llvm::is_contained(needed, stored) && llvm::all_of(needed, [&](Value v) { return memo_.count(v); })) ready.push_back(yield);
+  }
+  storePoint(ready, at);
+}
+
+void CpuKernelBuilder::accumulate(Value result, At at, Value value) {
+  for (auto [yielded, slot] : yields_) {
+    if (yielded != result) continue;
+    TensorType type = rankedType(result);
+    storeMemory(slot, type, at, body().add(loadMemory(slot, type, at), value));
+  }
+}
+
+// ---- Kernels of elementwise ops alone -------------------------------------------------------------------------------------------
+
+// Whether all tensors lie in memory alike, or are single elements: then one loop over all elements does.
+bool CpuKernelBuilder::isFlat() const {
+  TensorType like = rankedType(yields_[0].first);
+  Layout layout = layoutOf(like);
+  if (layout.elements != like.getNumElements() || batchAxis(like) > 0) return false;
+  auto fits = [&](TensorType type) {
+    return type.getNumElements() == 1 && batchAxis(type) < 0 ? true : type.getShape() == like.getShape() && type.getEncoding() == like.getEncoding();
+  };
+  for (auto [value, slot] : slots_)
+    if (!fits(rankedType(value))) return false;
+  for (auto [value, slot] : yields_)
+    if (rankedType(value).getShape() != like.getShape() || rankedType(value).getEncoding() != like.getEncoding()) return false;
+  // Inside, too: an op that spreads a row would need to know where it is.
+  for (Operation& op : kernel_.getBody().front().without_terminator())
+    for (Value result : op.getResults())
+      if (rankedType(result).getNumElements() != 1 && rankedType(result).getShape() != like.getShape()) return false;
+  return true;
+}
+
+void CpuKernelBuilder::flatLoops() {
+  TensorType like = rankedType(yields_[0].first);
+  auto point = [&](Index at) { storePoint(yields_, At(at)); };
+  flat_ = true;
+  int64_t batch = batchAxis(like), total = like.getNumElements();
+  if (batch == 0 && total / like.getDimSize(0) >= lanes_) {
+    // A cell is a row: all elements of one step along the batch axis.
+    int64_t row = total / like.getDimSize(0);
+    grid({extentOf(like, 0)}, 1, [&](At at) { vectorLoop({row, 0}, [&](Index i) { point(at[0] * row + i); }); });
+  } else if (batch == 0) {
+    Extent all = {total, batchUnit(like) * (total / like.getDimSize(0))};
+    grid({}, 1, [&](At) { vectorLoop(all, point); });
+  } else {
+    constexpr int64_t kCell = 4096;
+    int64_t whole = total / kCell, rest = total % kCell;
+    grid({{whole + (rest != 0), 0}}, 1, [&](At at) {
+      if (rest == 0) return vectorLoop({kCell, 0}, [&](Index i) { point(at[0] * kCell + i); });
+      if (whole == 0) return vectorLoop({rest, 0}, point);
+      Value isLast = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, valueOf(at[0]), constant(whole));
+      auto branch = b_.create<scf::IfOp>(loc_, isLast, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+      vectorLoop({rest, 0}, [&](Index i) { point(Index(whole * kCell) + i); });
+      b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+      vectorLoop({kCell, 0}, [&](Index i) { point(at[0] * kCell + i); });
+    });
+  }
+  flat_ = false;
+}
+
+LogicalResult CpuKernelBuilder::lowerElementwiseKernel() {
+  if (yields_.empty()) return success();
+  if (isFlat()) {
+    flatLoops();
+    return success();
+  }
+  // One nest for each shape and layout that is yielded.
+  SmallVector<bool> done(yields_.size());
+  for (size_t first = 0; first < yields_.size(); ++first) {
+    if (done[first]) continue;
+    TensorType like = rankedType(yields_[first].first);
+    SmallVector<std::pair<Value, unsigned>> alike;
+    for (size_t i = first; i < yields_.size(); ++i) {
+      if (rankedType(yields_[i].first).getShape() != like.getShape()) continue;
+      done[i] = true;
+      alike.push_back(yields_[i]);
+    }
+    forall(yields_[first].first, [&](At at) { storePoint(alike, at); }, {});
+  }
+  return success();
+}
+
+}  // namespace mxc::codegen
