@@ -413,7 +413,8 @@ bool CpuKernelBuilder::isFlat() const {
   for (auto [value, slot] : yields_)
     if (rankedType(value).getShape() != like.getShape() || rankedType(value).getEncoding() != like.getEncoding()) return false;
   // Inside, too: an op that spreads a row would need to know where it is.
-  for (Operation& op : kernel_.getBody().front().without_terminator())
+  mx::KernelOp kernel = kernel_;
+  for (Operation& op : kernel.getBody().front().without_terminator())
     for (Value result : op.getResults())
       if (rankedType(result).getNumElements() != 1 && rankedType(result).getShape() != like.getShape()) return false;
   return true;

@@ -1,0 +1,303 @@
+// build-graphs: one model becomes the functions that a program runs.
+//
+//   before:  inputs, parameters, ops, minimize / report / output / optimizer at the top of the module
+//   after:   func @init(seed) -> parameters, state
+//            func @train(parameters, state, inputs, hypers) -> loss, metrics, parameters', state'
+//            func @eval(parameters, state, inputs) -> loss, metrics
+//            func @infer(parameters, state, inputs) -> outputs
+//
+// Each is pure SSA and holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"),
+// hypers mx.default, integer inputs mx.upper_bound; results carry mx.name and mx.role ("loss", "metric", "output", "parameter", "state")
+// and mx.donates, the argument whose new value they are. Ops that differ between training and evaluation are replaced here
+// (ModeRules). Needs: infer-shapes.
+#include "ir/initialisers.h"
+#include "ir/mx.h"
+#include "ir/ops/elementwise.h"
+#include "ir/ops/reduce.h"
+#include "ir/optimizers.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/gradient.h"
+#include "passes/passes.h"
+
+using namespace mlir;
+
+namespace mxc {
+namespace {
+
+// A function under construction: arguments come as they are asked for.
+class Graph {
+ public:
+  Graph(ModuleOp module, StringRef name) : module_(module), b(module.getContext()) {
+    b.setInsertionPointToEnd(module.getBody());
+    function = b.create<func::FuncOp>(module.getLoc(), name, b.getFunctionType({}, {}));
+    b.setInsertionPointToStart(function.addEntryBlock());
+  }
+
+  // The argument of this role and name; made at its first use.
+  Value argument(StringRef role, StringRef name, Type type, Location loc, ArrayRef<NamedAttribute> more = {}) {
+    auto [it, isNew] = arguments_.try_emplace((role + ":" + name).str(), arguments_.size());
+    if (isNew) {
+      SmallVector<NamedAttribute> attributes = {b.getNamedAttr("mx.name", b.getStringAttr(name)), b.getNamedAttr("mx.role", b.getStringAttr(role))};
+      attributes.append(more.begin(), more.end());
+      unsigned index = function.getNumArguments();
+      (void)function.insertArgument(index, type, b.getDictionaryAttr(attributes), loc);
+    }
+    return function.getArgument(it->second);
+  }
+
+  void result(StringRef role, StringRef name, Value value, Value donated = {}) {
+    SmallVector<NamedAttribute> attributes = {b.getNamedAttr("mx.name", b.getStringAttr(name)), b.getNamedAttr("mx.role", b.getStringAttr(role))};
+    if (donated) attributes.push_back(b.getNamedAttr("mx.donates", b.getI64IntegerAttr(cast<BlockArgument>(donated).getArgNumber())));
+    results_.push_back(value);
+    resultAttributes_.push_back(b.getDictionaryAttr(attributes));
+  }
+
+  void finish() {
+    b.create<func::ReturnOp>(module_.getLoc(), results_);
+    SmallVector<Type> types;
+    for (Value value : results_) types.push_back(value.getType());
+    function.setType(b.getFunctionType(function.getArgumentTypes(), types));
+    SmallVector<Attribute> attributes(resultAttributes_.begin(), resultAttributes_.end());
+    function.setResAttrsAttr(b.getArrayAttr(attributes));
+  }
+
+ private:
+  ModuleOp module_;
+  llvm::StringMap<unsigned> arguments_;
+  SmallVector<Value> results_;
+  SmallVector<DictionaryAttr> resultAttributes_;
+
+ public:
+  OpBuilder b;
+  func::FuncOp function;
+};
+
+// The largest integer, exclusive, that the users of an input accept; 0 if they do not say.
+int64_t upperBound(Value input) {
+  int64_t bound = 0;
+  for (OpOperand& use : input.getUses())
+    if (auto rules = dyn_cast<mx::IndexRules>(use.getOwner())) {
+      int64_t own = rules.upperBound(use.getOperandNumber());
+      if (own > 0) bound = bound == 0 ? own : std::min(bound, own);
+    }
+  return bound;
+}
+
+class GraphBuilder {
+ public:
+  GraphBuilder(ModuleOp module) : module_(module) {}
+
+  LogicalResult run(const PipelineOptions& options) {
+    losses_ = llvm::to_vector(module_.getOps<mx::MinimizeOp>());
+    reports_ = llvm::to_vector(module_.getOps<mx::ReportOp>());
+    outputs_ = llvm::to_vector(module_.getOps<mx::OutputOp>());
+    for (Operation& op : module_.getBody()->getOperations()) model_.push_back(&op);
+    if (losses_.empty()) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
+    if (failed(chooseOptimizer(options)) || failed(buildTrain()) || failed(buildEvaluation()) || failed(buildInference()) || failed(buildInit()))
+      return failure();
+    for (Operation* op : llvm::reverse(model_)) op->erase();
+    return success();
+  }
+
+ private:
+  // The mean over all elements, as rank 0.
+  Value mean(Graph& graph, Value value) {
+    TensorType type = rankedType(value);
+    if (type.getRank() == 0) return value;
+    return make<mx::ReduceMeanOp>(graph.b, value.getLoc(), {value});
+  }
+
+  LogicalResult chooseOptimizer(const PipelineOptions& options) {
+    auto chosen = *module_.getOps<mx::OptimizerOp>().begin();
+    defaults_ = chosen.getDefaults();
+    StringRef kind = chosen.getKind();
+    if (!options.optimizer.empty() && options.optimizer != kind) {
+      kind = options.optimizer;
+      defaults_ = DictionaryAttr::get(module_.getContext());
+    }
+    optimizer_ = findOptimizer(kind, defaults_);
+    if (!optimizer_) return chosen.emitError() << "there is no optimizer " << kind << " (known: " << optimizerNames() << ")";
+    module_->setAttr("mx.optimizer", StringAttr::get(module_.getContext(), optimizer_->name));
+    return success();
+  }
+
+  Value hyper(Graph& graph, StringRef name, Type element, double value) {
+    return graph.argument("hyper", name, tensorType({}, element), module_.getLoc(),
+                          graph.b.getNamedAttr("mx.default", graph.b.getF64FloatAttr(value)));
+  }
+
+  // Copies into `graph` what `roots` need, for training or evaluation. New state values are returned through `newStates`.
+  LogicalResult clone(Graph& graph, ValueRange roots, bool training, IRMapping& map, SmallVectorImpl<std::pair<mx::ParameterOp, Value>>& newStates) {
+    llvm::DenseSet<Operation*> needed;
+    SmallVector<Operation*> work;
+    for (Value root : roots) work.push_back(root.getDefiningOp());
+    while (!work.empty()) {
+      Operation* op = work.pop_back_val();
+      if (!needed.insert(op).second) continue;
+      for (Value operand : op->getOperands()) work.push_back(operand.getDefiningOp());
+    }
+    int64_t stream = 0;
+    for (Operation* op : model_) {
+      if (!needed.contains(op)) continue;
+      if (auto input = dyn_cast<mx::InputOp>(op)) {
+        SmallVector<NamedAttribute> more;
+        if (int64_t bound = upperBound(input.getOutput())) more.push_back(graph.b.getNamedAttr("mx.upper_bound", graph.b.getI64IntegerAttr(bound)));
+        map.map(input.getOutput(), graph.argument("input", input.getName(), input.getOutput().getType(), op->getLoc(), more));
+      } else if (auto parameter = dyn_cast<mx::ParameterOp>(op)) {
+        map.map(parameter.getOutput(), graph.argument(parameter.getTrainable() ? "parameter" : "state", parameter.getName(),
+                                                      parameter.getOutput().getType(), op->getLoc()));
+      } else if (auto mode = dyn_cast<mx::ModeRules>(op)) {
+        if (failed(cloneForMode(graph, mode, training, map, newStates, stream))) return failure();
+      } else {
+        graph.b.clone(*op, map);
+      }
+    }
+    return success();
+  }
+
+  LogicalResult cloneForMode(Graph& graph, mx::ModeRules mode, bool training, IRMapping& map,
+                             SmallVectorImpl<std::pair<mx::ParameterOp, Value>>& newStates, int64_t& stream) {
+    Type i64 = graph.b.getI64Type();
+    Value step = training ? hyper(graph, "step", i64, 0) : Value(), seed = training ? hyper(graph, "seed", i64, 0) : Value();
+    Operation* copy = graph.b.clone(*mode, map);
+    ModeBuilder builder(graph.b, mode.getLoc(), training, step, seed);
+    builder.setStream(stream);
+    FailureOr<SmallVector<Value>> replaced = cast<mx::ModeRules>(copy).buildForMode(builder);
+    if (failed(replaced)) return failure();
+    stream = builder.nextStream();
+    for (auto [operand, value] : builder.newStates)
+      newStates.push_back({mode->getOperand(operand).getDefiningOp<mx::ParameterOp>(), value});
+    for (auto [original, value] : llvm::zip(mode->getResults(), *replaced)) map.map(original, value);
+    copy->replaceAllUsesWith(*replaced);
+    copy->erase();
+    return success();
+  }
+
+  // The loss (the sum of all means) and the metrics of a graph.
+  Value addMeasures(Graph& graph, IRMapping& map) {
+    Value loss;
+    for (mx::MinimizeOp op : losses_) {
+      Value one = mean(graph, map.lookup(op.getLoss()));
+      loss = loss ? make<mx::AddOp>(graph.b, op.getLoc(), {loss, one}) : one;
+    }
+    graph.result("loss", "loss", loss);
+    for (mx::ReportOp op : reports_) graph.result("metric", op.getName(), mean(graph, map.lookup(op.getValue())));
+    return loss;
+  }
+
+  SmallVector<Value> measured() {
+    SmallVector<Value> roots;
+    for (mx::MinimizeOp op : losses_) roots.push_back(op.getLoss());
+    for (mx::ReportOp op : reports_) roots.push_back(op.getValue());
+    return roots;
+  }
+
+  LogicalResult buildTrain() {
+    Graph graph(module_, "train");
+    IRMapping map;
+    SmallVector<std::pair<mx::ParameterOp, Value>> newStates;
+    if (failed(clone(graph, measured(), true, map, newStates))) return failure();
+    Value loss = addMeasures(graph, map);
+
+    SmallVector<mx::ParameterOp> trainable;
+    SmallVector<Value> wrt, gradients;
+    for (auto parameter : module_.getOps<mx::ParameterOp>())
+      if (parameter.getTrainable() && map.contains(parameter.getOutput())) {
+        trainable.push_back(parameter);
+        wrt.push_back(map.lookup(parameter.getOutput()));
+      }
+    if (failed(buildGradients(graph.b, loss, wrt, gradients))) return failure();
+    for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
+      if (!gradient) {
+        parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: the loss does not depend on it";
+        continue;
+      }
+      update(graph, parameter, weight, gradient);
+    }
+    for (auto [parameter, value] : newStates) graph.result("state", parameter.getName(), value, map.lookup(parameter.getOutput()));
+    graph.finish();
+    return success();
+  }
+
+  void update(Graph& graph, mx::ParameterOp parameter, Value weight, Value gradient) {
+    Type element = rankedType(weight).getElementType();
+    SmallVector<Value> states;
+    for (StringRef slot : optimizer_->states)
+      states.push_back(graph.argument("state", (parameter.getName() + "/" + slot).str(), weight.getType(), parameter.getLoc(),
+                                      graph.b.getNamedAttr("mx.slot", graph.b.getUnitAttr())));
+    auto hyperValue = [&](StringRef name) {
+      for (const HyperParameter& h : optimizer_->hypers)
+        if (h.name == name) return hyper(graph, name, element, hyperDefault(h, defaults_));
+      return Value();
+    };
+    ParameterUpdate update{weight, gradient, states, hyperValue, hyper(graph, "step", graph.b.getI64Type(), 0),
+                           parameter.getLrMult().convertToDouble(), parameter.getWdMult().convertToDouble()};
+    SmallVector<Value> next = optimizer_->build(graph.b, parameter.getLoc(), update);
+    graph.result("parameter", parameter.getName(), next[0], weight);
+    for (auto [slot, value, old] : llvm::zip(optimizer_->states, ArrayRef(next).drop_front(), states))
+      graph.result("state", (parameter.getName() + "/" + slot).str(), value, old);
+    optimizerStates_.push_back(parameter);
+  }
+
+  LogicalResult buildEvaluation() {
+    Graph graph(module_, "eval");
+    IRMapping map;
+    SmallVector<std::pair<mx::ParameterOp, Value>> none;
+    if (failed(clone(graph, measured(), false, map, none))) return failure();
+    addMeasures(graph, map);
+    graph.finish();
+    return success();
+  }
+
+  LogicalResult buildInference() {
+    if (outputs_.empty()) return success();
+    Graph graph(module_, "infer");
+    IRMapping map;
+    SmallVector<Value> roots;
+    for (mx::OutputOp op : outputs_) roots.push_back(op.getValue());
+    SmallVector<std::pair<mx::ParameterOp, Value>> none;
+    if (failed(clone(graph, roots, false, map, none))) return failure();
+    for (mx::OutputOp op : outputs_) graph.result("output", op.getName(), map.lookup(op.getValue()));
+    graph.finish();
+    return success();
+  }
+
+  LogicalResult buildInit() {
+    Graph graph(module_, "init");
+    Value seed = hyper(graph, "seed", graph.b.getI64Type(), 0);
+    int64_t stream = 0;
+    for (auto parameter : module_.getOps<mx::ParameterOp>()) {
+      ArrayRef<double> args;
+      if (auto given = parameter.getInitArgs()) args = *given;
+      FailureOr<Value> value = buildInitialValue(graph.b, parameter.getLoc(), parameter.getInit(), args, rankedType(parameter.getOutput()), seed, stream++);
+      if (failed(value)) return failure();
+      graph.result(parameter.getTrainable() ? "parameter" : "state", parameter.getName(), *value);
+    }
+    for (mx::ParameterOp parameter : optimizerStates_)
+      for (StringRef slot : optimizer_->states) {
+        Location loc = parameter.getLoc();
+        TensorType type = rankedType(parameter.getOutput());
+        Value zero = make<mx::BroadcastOp>(graph.b, loc, {mx::makeConstant(graph.b, loc, 0, type.getElementType())},
+                                           graph.b.getNamedAttr("to", TypeAttr::get(type)));
+        graph.result("state", (parameter.getName() + "/" + slot).str(), zero);
+      }
+    graph.finish();
+    return success();
+  }
+
+  ModuleOp module_;
+  SmallVector<Operation*> model_;
+  SmallVector<mx::MinimizeOp> losses_;
+  SmallVector<mx::ReportOp> reports_;
+  SmallVector<mx::OutputOp> outputs_;
+  const OptimizerKind* optimizer_ = nullptr;
+  DictionaryAttr defaults_;
+  SmallVector<mx::ParameterOp> optimizerStates_;
+};
+
+}  // namespace
+
+LogicalResult buildGraphs(ModuleOp module, const PipelineOptions& options) { return GraphBuilder(module).run(options); }
+
+}  // namespace mxc
