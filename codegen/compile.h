@@ -1,0 +1,32 @@
+// From planned functions to a program: kernels as machine code, the Plan, and the symbol that ties them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codegen/lower_kernels.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mxc::codegen {
+
+// What the Plan tells people about its origin.
+struct ProgramFacts {
+  std::string source;    // model.cpp
+  std::string compiler;  // "mxc 0.1.0"
+  std::string symbol = "mxc_program";
+};
+
+struct CompiledProgram {
+  std::string plan;                         // the blob (plan.h)
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::TargetMachine> target;
+  std::unique_ptr<llvm::Module> module;     // kernels, the blob, and the plan::Program named `symbol`; declared after its context
+
+  std::string emit(Format format) { return codegen::emit(*module, *target, format); }
+};
+
+// Compiles the functions of `module`, which has been through the whole pipeline. Identical kernels are emitted once.
+// Fails with a diagnostic.
+mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const TargetOptions& target, const ProgramFacts& facts);
+
+}  // namespace mxc::codegen
