@@ -1,11 +1,16 @@
 // The way of a model through the compiler; each stage is the output if --emit says so.
 #include "driver/compile.h"
 
+#include "codegen/compile.h"
 #include "driver/files.h"
+#include "driver/link.h"
+#include "driver/plan_text.h"
 #include "frontend/import/import.h"
 #include "frontend/stage/stage.h"
 #include "ir/mx.h"
 #include "llvm/Support/Path.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/pipeline.h"
 
 namespace mxc::driver {
 
@@ -66,6 +71,46 @@ std::string printed(mlir::ModuleOp module) {
   return text;
 }
 
+// The plan as text, without running anything.
+std::string planTextOf(const std::string& blob) {
+  llvm::SmallVector<uint64_t> storage(blob.size() / 8 + 1 + plan::kAlign / 8);
+  uintptr_t start = llvm::alignTo(reinterpret_cast<uintptr_t>(storage.data()), plan::kAlign);
+  std::memcpy(reinterpret_cast<void*>(start), blob.data(), blob.size());
+  core::PlanView view;
+  if (core::Status status = core::PlanView::open(reinterpret_cast<void*>(start), blob.size(), &view); !status.ok()) return "";
+  return planText(view, {});
+}
+
+mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& options) {
+  PipelineOptions pipeline;
+  pipeline.optimizer = options.optimizer;
+  pipeline.printAfterAll = options.print_ir;
+  pipeline.timePasses = options.time_passes;
+  pipeline.log = &llvm::errs();
+  return runPipeline(module, pipeline);
+}
+
+// The forms that need the whole compiler.
+void compileModule(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                   DiagnosticPrinter& printer) {
+  if (mlir::failed(runPasses(module, options))) return;
+  codegen::TargetOptions target;
+  target.cpu = options.cpu;
+  target.optLevel = options.level;
+  codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION};
+  mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
+  if (mlir::failed(program)) return;
+  switch (options.emit) {
+    case Emit::plan: return write(output, planTextOf(program->plan), false, printer);
+    case Emit::llvm: return write(output, program->emit(codegen::Format::llvm), false, printer);
+    case Emit::assembly: return write(output, program->emit(codegen::Format::assembly), false, printer);
+    case Emit::object: return write(output, program->emit(codegen::Format::object), false, printer);
+    default: break;
+  }
+  std::string bytes = linkProgram(program->emit(codegen::Format::object), options, work, printer);
+  if (!printer.failed()) write(output, bytes, true, printer);
+}
+
 }  // namespace
 
 void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
@@ -77,7 +122,10 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   if (options.emit == Emit::graph) return write(output, graph, false, printer);
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<mx::MxDialect>();
+  mlir::DialectRegistry registry;
+  codegen::registerKernelDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<mx::MxDialect, mlir::func::FuncDialect>();
   auto handler = showMlirDiagnostics(context, printer);
   frontend::ImportOptions import;
   import.path = options.source;
@@ -86,6 +134,7 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   auto module = frontend::importModel(graph, import, context, printer.sink());
   if (printer.failed()) return;
   if (options.emit == Emit::mlir) return write(output, printed(*module), false, printer);
+  compileModule(*module, options, output, work, printer);
 }
 
 }  // namespace mxc::driver

@@ -22,7 +22,7 @@
 
 using namespace mlir;
 
-namespace mxc {
+namespace mxc::passes {
 namespace {
 
 // A function under construction: arguments come as they are asked for.
@@ -300,4 +300,4 @@ class GraphBuilder {
 
 LogicalResult buildGraphs(ModuleOp module, const PipelineOptions& options) { return GraphBuilder(module).run(options); }
 
-}  // namespace mxc
+}  // namespace mxc::passes

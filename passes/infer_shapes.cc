@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace mxc {
+namespace mxc::passes {
 
 LogicalResult inferShapes(ModuleOp module, const PipelineOptions&) {
   for (Operation& op : module.getBody()->getOperations())
@@ -24,4 +24,4 @@ LogicalResult inferShapes(ModuleOp module, const PipelineOptions&) {
   return success();
 }
 
-}  // namespace mxc
+}  // namespace mxc::passes

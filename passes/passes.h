@@ -5,6 +5,10 @@
 
 namespace mxc::passes {
 
+// Types flow from inputs to results; parameters get their shapes.
+mlir::LogicalResult inferShapes(mlir::ModuleOp module, const PipelineOptions& options);
+// One model becomes the functions @init, @train, @eval and @infer, gradients and updates included.
+mlir::LogicalResult buildGraphs(mlir::ModuleOp module, const PipelineOptions& options);
 // Decides how every tensor lies in memory.
 mlir::LogicalResult layout(mlir::ModuleOp module, const PipelineOptions& options);
 // Wraps every operation that computes in an mx.kernel, fused with its neighbours. fuseNothing: one operation a kernel.

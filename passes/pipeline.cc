@@ -13,6 +13,9 @@ namespace mxc {
 namespace {
 
 constexpr PassEntry kPasses[] = {
+    {"infer-shapes", "the user writes no shapes but those of inputs: errors show here, at his lines", passes::inferShapes, passes::inferShapes},
+    {"build-graphs", "training, evaluation and inference are different programs: each gets its own function", passes::buildGraphs,
+     passes::buildGraphs},
     {"layout", "kernels read straight through: each tensor lies as its users want it, parameters for as long as the program runs",
      passes::layout, nullptr},
     {"fuse", "elementwise work rides in the loops of its neighbours: values that need not be stored are not", passes::fuse,
