@@ -391,6 +391,10 @@ void addProgram(llvm::Module& module, const std::string& blob, ArrayRef<std::str
 FailureOr<CompiledProgram> compileProgram(ModuleOp module, const TargetOptions& options, const ProgramFacts& facts) {
   FailureOr<std::unique_ptr<llvm::TargetMachine>> target = makeTargetMachine(module.getLoc(), options);
   if (failed(target)) return failure();
+  DialectRegistry registry;
+  registerKernelDialects(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  module.getContext()->loadAllAvailableDialects();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramWriter writer(module, *kernels);
   if (failed(writer.run(facts, **target))) return failure();

@@ -122,9 +122,6 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   if (options.emit == Emit::graph) return write(output, graph, false, printer);
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  mlir::DialectRegistry registry;
-  codegen::registerKernelDialects(registry);
-  context.appendDialectRegistry(registry);
   context.loadDialect<mx::MxDialect, mlir::func::FuncDialect>();
   auto handler = showMlirDiagnostics(context, printer);
   frontend::ImportOptions import;
