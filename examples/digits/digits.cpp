@@ -8,10 +8,11 @@ MXC_MODEL(digits) {
 
   Symbol h = relu(conv2d(image, {.filters = 16, .kernel = 3, .pad = 1}));
   h = max_pool(relu(conv2d(h, {.filters = 32, .kernel = 3, .pad = 1})), {.kernel = 2, .stride = 2});
-  Symbol logits = dense(relu(dense(flatten(h), {.units = 64})), {.units = 10});
+  h = relu(dense(dropout(flatten(h), {.rate = 0.25}), {.units = 64}));
+  Symbol logits = dense(dropout(h, {.rate = 0.5}), {.units = 10});
 
   minimize(softmax_cross_entropy(logits, label));
   report("accuracy", accuracy(logits, label));
   output("probability", softmax(logits));
-  optimizer(adam{.lr = 0.001});
+  optimizer(adam{.lr = 0.003});
 }

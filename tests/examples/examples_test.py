@@ -1,0 +1,126 @@
+"""The examples as a user runs them: compiled by mxc, trained on real data, resumed, asked.
+
+Usage: examples_test.py ROOT BUILD [unittest arguments]. Data sets outside the repository are looked for in ROOT/../shared; a test that
+needs one that is absent is skipped and says so.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+DIGITS = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
+MNIST = ROOT.parent / "shared" / "data" / "mnist"
+
+
+def run(*command, cwd, **options):
+    return subprocess.run([str(c) for c in command], cwd=cwd, check=True, capture_output=True, text=True, **options)
+
+
+def compile_example(name, folder, *flags):
+    run(BUILD / "bin/mxc", "compile", *flags, ROOT / f"examples/{name}/{name}.cpp", "-o", folder / name, cwd=folder)
+    return folder / name
+
+
+def test_accuracies(log):
+    """The test accuracy after each epoch, as the JSON-lines log has it."""
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    return [e["test"]["accuracy"] for e in events if "test" in e]
+
+
+class Digits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.scratch.name)
+        cls.program = compile_example("digits", cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def train(self, save, *flags):
+        run(self.program, "train", "--data", DIGITS, "--save", save, *flags, cwd=self.folder)
+        return (self.folder / save).read_bytes()
+
+    def test_learns_within_a_minute(self):
+        start = time.monotonic()
+        self.train("learned.safetensors", "--epochs", 30, "--schedule", "cosine", "--log", "log.jsonl")
+        self.assertLess(time.monotonic() - start, 60)
+        self.assertGreaterEqual(test_accuracies(self.folder / "log.jsonl")[-1], 0.97)
+        shown = run(self.program, "predict", "--data", DIGITS, "--load", "learned.safetensors", "--count", 2, cwd=self.folder).stdout
+        self.assertIn("probability:", shown)
+        self.assertIn("@@", shown)
+
+    def test_threads_do_not_change_a_byte(self):
+        one, two, four = (self.train(f"t{n}.safetensors", "--epochs", 2, "--threads", n) for n in (1, 2, 4))
+        self.assertEqual(one, two)
+        self.assertEqual(one, four)
+
+    def test_the_seed_decides(self):
+        self.assertNotEqual(self.train("s0.safetensors", "--epochs", 1), self.train("s1.safetensors", "--epochs", 1, "--seed", 1))
+
+    def test_resuming_in_the_middle_of_an_epoch_changes_nothing(self):
+        whole = self.train("whole.safetensors", "--epochs", 2)
+        self.train("half.safetensors", "--epochs", 2, "--steps", 61)
+        self.assertEqual(whole, self.train("resumed.safetensors", "--epochs", 2, "--resume", "half.safetensors"))
+
+    def test_interrupt_saves_and_resumes(self):
+        whole = self.train("straight.safetensors", "--epochs", 12)
+        command = [str(self.program), "train", "--data", DIGITS, "--epochs", "12", "--save", "cut.safetensors"]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertIn("cut.safetensors", output)
+        self.assertEqual(whole, self.train("joined.safetensors", "--epochs", 12, "--resume", "cut.safetensors"))
+
+    def test_program_needs_no_compiler(self):
+        libraries = run("ldd", self.program, cwd=self.folder).stdout
+        self.assertNotIn("LLVM", libraries)
+        self.assertNotIn("MLIR", libraries)
+
+    def test_same_input_same_bytes(self):
+        again = self.folder / "again"
+        again.mkdir()
+        self.assertEqual(self.program.read_bytes(), compile_example("digits", again).read_bytes())
+
+    def test_mxc_run_compiles_and_runs(self):
+        shown = run(BUILD / "bin/mxc", "run", ROOT / "examples/digits/digits.cpp", "--", "info", cwd=self.folder).stdout
+        self.assertIn("conv2d0.weight", shown)
+
+    def test_double_precision(self):
+        folder = self.folder / "f64"
+        folder.mkdir()
+        program = compile_example("digits", folder, "--dtype=f64")
+        run(program, "train", "--data", DIGITS, "--epochs", 3, "--log", "log.jsonl", cwd=folder)
+        self.assertGreaterEqual(test_accuracies(folder / "log.jsonl")[-1], 0.85)
+
+    def test_other_optimizers(self):
+        for kind, rate in (("sgd", 0.05), ("adamw", 0.003)):
+            folder = self.folder / kind
+            folder.mkdir()
+            program = compile_example("digits", folder, f"--optimizer={kind}")
+            run(program, "train", "--data", DIGITS, "--epochs", 4, "--lr", rate, "--log", "log.jsonl", cwd=folder)
+            self.assertGreaterEqual(test_accuracies(folder / "log.jsonl")[-1], 0.8, kind)
+
+
+class Lenet(unittest.TestCase):
+    @unittest.skipUnless(MNIST.is_dir(), f"SKIPPED: no MNIST in {MNIST}")
+    def test_three_epochs_of_mnist(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            program = compile_example("lenet", folder)
+            run(program, "train", "--data", f"mnist:{MNIST}", "--epochs", 3, "--log", "log.jsonl", cwd=folder)
+            self.assertGreaterEqual(test_accuracies(folder / "log.jsonl")[-1], 0.988)
+
+
+if __name__ == "__main__":
+    os.environ.pop("LD_LIBRARY_PATH", None)
+    unittest.main(verbosity=2)

@@ -1,0 +1,69 @@
+"""The one-way rule of the tree: frontend -> ir <- passes, codegen -> ir, codegen -> runtime/core/plan.h, runtime alone.
+
+Scans the #include lines of every source. Usage: includes_test.py ROOT
+"""
+import pathlib
+import re
+import sys
+
+# What a folder may include of the repository's folders, beside itself. The most specific entry counts.
+ALLOWED = {
+    "frontend/dsl": [],
+    "frontend/stage": ["frontend"],
+    "frontend": ["frontend", "ir"],
+    "ir": [],
+    "passes": ["ir"],
+    "codegen": ["ir", "runtime/core/plan.h"],
+    "runtime": [],
+}
+FOLDERS = ["frontend", "ir", "passes", "codegen", "runtime", "driver", "tests", "bench", "examples"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+# Libraries that a folder must not see at all.
+FORBIDDEN = {
+    "runtime": re.compile(r"^(llvm|mlir|clang)"),
+    "frontend/dsl": re.compile(r"^(llvm|mlir|absl|nlohmann|CLI)"),
+}
+
+
+def folder_of(path):
+    matches = [f for f in ALLOWED if path == f or path.startswith(f + "/")]
+    return max(matches, key=len) if matches else None
+
+
+def violations(root):
+    for file in sorted(root.rglob("*")):
+        if file.suffix not in (".h", ".cc", ".cpp", ".inc") or not file.is_file():
+            continue
+        path = file.relative_to(root).as_posix()
+        folder = folder_of(path)
+        if folder is None or path.startswith("build"):
+            continue
+        for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            name = match.group(1)
+            forbidden = [p for f, p in FORBIDDEN.items() if path.startswith(f + "/") and p.match(name)]
+            own = name.split("/")[0] in FOLDERS
+            allowed = name.startswith(folder + "/") or any(name == a or name.startswith(a + "/") for a in ALLOWED[folder])
+            if forbidden or (own and not allowed):
+                yield f"{path}:{number}: {folder} must not include {name}"
+
+
+def self_test(scratch):
+    """A tree with one violation of each kind is refused: the test can fail."""
+    (scratch / "ir").mkdir(parents=True)
+    (scratch / "runtime/core").mkdir(parents=True)
+    (scratch / "ir/a.cc").write_text('#include "passes/passes.h"\n#include "ir/b.h"\n')
+    (scratch / "runtime/core/b.cc").write_text("#include <llvm/ADT/StringRef.h>\n#include <vector>\n")
+    return len(list(violations(scratch))) == 2
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as scratch:
+        assert self_test(pathlib.Path(scratch)), "the scan misses violations"
+    found = list(violations(pathlib.Path(sys.argv[1])))
+    print("\n".join(found) or "no include against the one-way rule")
+    sys.exit(1 if found else 0)
