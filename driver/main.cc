@@ -1,6 +1,7 @@
 // mxc: the command. Verbs are in verb_<name>.cc. Exit codes: 0; 1 the user's input is wrong; 2 wrong command line; 3 something
 // unsupported, named; 70 internal error.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "driver/diagnostics.h"
 #include "driver/verbs.h"
@@ -16,7 +17,12 @@ int main(int argc, char** argv) {
   mxc::driver::addInspectVerb(app, exit_code);
   mxc::driver::addOpsVerb(app, exit_code);
   try {
-    app.parse(argc, argv);
+    // What follows a program's own verb is the program's (CLI11's prefix command); a "--" before it is allowed and says nothing more.
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments.front() == "run")
+      if (auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end()) arguments.erase(separator);
+    std::reverse(arguments.begin(), arguments.end());
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? mxc::driver::kSuccess : mxc::driver::kUsageWrong;
   }

@@ -38,9 +38,7 @@ void addRunVerb(CLI::App& app, int& exit_code) {
   addCompileOptions(*verb, state->options, state->raw);
   verb->prefix_command();
   verb->callback([state, verb, &exit_code] {
-    std::vector<std::string> arguments = verb->remaining();
-    if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
-    exit_code = run(state->options, state->raw, arguments);
+    exit_code = run(state->options, state->raw, verb->remaining());
   });
 }
 
