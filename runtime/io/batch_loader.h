@@ -1,18 +1,15 @@
-// Reads the batches of a data set in a given order, one ahead of the consumer: while a step runs, a thread of the loader fills
-// the next batch. The last batch of an order is as short as it comes out; nothing is padded or repeated.
+// Reads the batches of a data set in a given order, one ahead of the consumer: while a step runs, the engine's io lane fills the
+// next batch. The last batch of an order is as short as it comes out; nothing is padded or repeated.
 //
-// Invariants:
-// 1. A slot is written by the loader's thread alone while `filled` is false, and read by the consumer alone while it is true.
-// 2. `mutex_` guards every member that both sides touch; a slot's contents pass from one to the other through it.
+// Two slots take turns. Each slot has a variable of the engine that its filling mutates: waiting for it is waiting for the batch, and
+// an error of the data set travels on it.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/engine/engine.h"
 #include "runtime/io/dataset.h"
 
 namespace mxc::io {
@@ -23,10 +20,11 @@ struct Batch {
   std::vector<void*> fields;
 };
 
+// Threads: all members are the consumer's, one at a time.
 class BatchLoader {
  public:
-  // Batches of up to `batch` samples. The data set must outlive the loader.
-  BatchLoader(const Dataset& dataset, int64_t batch);
+  // Batches of up to `batch` samples. The data set and the engine must outlive the loader.
+  BatchLoader(const Dataset& dataset, int64_t batch, engine::Engine* engine);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
@@ -34,34 +32,28 @@ class BatchLoader {
   // Starts over with the samples order[first..], an order of any length with any rows of the data set.
   void start(std::vector<int64_t> order, int64_t first = 0);
 
-  // The next batch, valid until the following call of next or start; nullptr after the last one. One consumer thread.
+  // The next batch, valid until the following call of next or start; nullptr after the last one. An error of the data set stays
+  // until the next start.
   absl::StatusOr<const Batch*> next();
 
  private:
   struct Slot {
     Batch batch;
     std::vector<std::unique_ptr<char[]>> memory;
-    absl::Status status;
-    bool filled = false;  // mutex_
+    engine::Variable variable;
   };
 
-  void run();
-  void fill(Slot* slot, int64_t first, int64_t n);
+  void fill_next(Slot* slot);
+  void wait_until_idle();
 
   const Dataset& dataset_;
   const int64_t batch_;
+  engine::Engine* engine_;
   Slot slots_[2];
-  int taken_ = -1;                 // the consumer's slot; consumer alone
-  int next_slot_ = 0;              // the slot that next() returns; consumer alone
-  int64_t remaining_ = 0;          // samples not yet handed out; consumer alone
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<int64_t> order_;     // written while the thread is idle (start), read by the thread; mutex_
-  int64_t position_ = 0;           // of the next fill; mutex_
-  int fill_slot_ = 0;              // mutex_
-  bool filling_ = false;           // the thread is inside fill; mutex_
-  bool stop_ = false;              // mutex_
-  std::thread thread_;
+  int current_ = 0;             // the slot that next() returns
+  std::vector<int64_t> order_;  // changed only while no filling is under way
+  int64_t position_ = 0;        // of the next filling
+  int64_t remaining_ = 0;       // samples not yet handed out
 };
 
 }  // namespace mxc::io

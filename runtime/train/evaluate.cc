@@ -10,9 +10,10 @@
 
 namespace mxc::train {
 
-absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::create(GraphRunner* runner, const io::Dataset& dataset, int64_t batch) {
+absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::create(Model* model, GraphRunner* runner, const io::Dataset& dataset,
+                                                                int64_t batch) {
   if (absl::Status status = runner->attach(dataset); !status.ok()) return status;
-  return std::unique_ptr<Evaluator>(new Evaluator(runner, dataset, batch));
+  return std::unique_ptr<Evaluator>(new Evaluator(model, runner, dataset, batch));
 }
 
 absl::StatusOr<std::vector<double>> Evaluator::evaluate(const Interrupt* interrupt) {
@@ -62,7 +63,7 @@ absl::Status run_eval(Model* model, const Options& options, FILE* out) {
   auto data = io::open_data(options.data, (*runner)->inputs());
   if (!data.ok()) return data.status();
   const io::Dataset& dataset = data->test != nullptr ? *data->test : *data->train;
-  auto evaluator = Evaluator::create(runner->get(), dataset, *batch);
+  auto evaluator = Evaluator::create(model, runner->get(), dataset, *batch);
   if (!evaluator.ok()) return evaluator.status();
   auto means = (*evaluator)->evaluate(nullptr);
   if (!means.ok()) return means.status();

@@ -15,16 +15,16 @@ namespace mxc::train {
 
 class Evaluator {
  public:
-  // `batch` samples a run. The runner and the data set must outlive the evaluator.
-  static absl::StatusOr<std::unique_ptr<Evaluator>> create(GraphRunner* runner, const io::Dataset& dataset, int64_t batch);
+  // `batch` samples a run. The model, its runner and the data set must outlive the evaluator.
+  static absl::StatusOr<std::unique_ptr<Evaluator>> create(Model* model, GraphRunner* runner, const io::Dataset& dataset, int64_t batch);
 
   // The means of the runner's scalars over all samples, each run weighted by its n. Stops early, with what it has, if an
   // interrupt is requested (null: never).
   absl::StatusOr<std::vector<double>> evaluate(const Interrupt* interrupt);
 
  private:
-  Evaluator(GraphRunner* runner, const io::Dataset& dataset, int64_t batch)
-      : runner_(runner), dataset_(dataset), loader_(dataset, batch) {}
+  Evaluator(Model* model, GraphRunner* runner, const io::Dataset& dataset, int64_t batch)
+      : runner_(runner), dataset_(dataset), loader_(dataset, batch, model->engine()) {}
 
   GraphRunner* runner_;
   const io::Dataset& dataset_;

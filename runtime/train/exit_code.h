@@ -1,8 +1,7 @@
-// What a program's exit code says, and how errors of the layers below map to it.
+// What a program's exit code says, and how errors map to it.
 #pragma once
 
 #include "absl/status/status.h"
-#include "runtime/core/status.h"
 
 namespace mxc::train {
 
@@ -15,8 +14,5 @@ constexpr int kExitInterrupted = 130; // Ctrl-C: the step was finished and every
 
 // Invalid argument and out of memory -> 1, unimplemented -> 3, anything else -> 70.
 int exit_code(const absl::Status& status);
-
-// A damaged Plan is internal, the rest keeps its meaning.
-absl::Status from_core(const core::Status& status);
 
 }  // namespace mxc::train

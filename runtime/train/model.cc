@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/layout.h"
-#include "runtime/train/exit_code.h"
+#include "runtime/engine/core_status.h"
 #include "runtime/train/samples.h"
 
 namespace mxc::train {
@@ -31,12 +31,16 @@ const char* graph_kind_name(plan::GraphKind kind) {
   return "?";
 }
 
-absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program, int threads) {
+absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program, int threads, bool naive) {
   std::unique_ptr<Model> model(new Model(program));
-  if (core::Status status = core::PlanView::open(program, &model->view_); !status.ok()) return from_core(status);
-  if (core::Status status = core::Storage::create(model->view_, &model->storage_); !status.ok()) return from_core(status);
-  if (core::Status status = core::ThreadPool::create(threads, &model->pool_); !status.ok()) return from_core(status);
+  if (core::Status status = core::PlanView::open(program, &model->view_); !status.ok()) return engine::from_core(status);
+  if (core::Status status = core::Storage::create(model->view_, &model->storage_); !status.ok()) return engine::from_core(status);
+  if (core::Status status = core::ThreadPool::create(threads, &model->pool_); !status.ok()) return engine::from_core(status);
   model->storage_.set_default_hypers(model->view_);
+  auto engine = engine::Engine::create({.naive = naive});
+  if (!engine.ok()) return engine.status();
+  model->engine_ = *std::move(engine);
+  model->memory_ = model->engine_->variable("memory");
   return model;
 }
 
@@ -85,7 +89,10 @@ absl::StatusOr<std::unique_ptr<GraphRunner>> GraphRunner::create(Model* model, p
   runner->index_ = index;
   const core::Status status =
       core::Executor::create(model->program(), view, index, model->storage(), model->pool(), &runner->executor_);
-  if (!status.ok()) return from_core(status);
+  if (!status.ok()) return engine::from_core(status);
+  auto compiled = engine::CompiledGraph::create(&runner->executor_, view, model->memory(), {});
+  if (!compiled.ok()) return compiled.status();
+  runner->compiled_ = *std::move(compiled);
 
   for (const plan::Binding& binding : view.inputs(view.graph(index))) {
     const plan::Buffer& buffer = view.buffer(binding.buffer);
@@ -121,19 +128,27 @@ absl::Status GraphRunner::attach(const io::Dataset& dataset) {
   return absl::OkStatus();
 }
 
-absl::Status GraphRunner::run(const io::Batch& batch) {
+absl::Status GraphRunner::bind(const io::Batch& batch) {
   for (Input& input : bound_) {
     void* memory = batch.fields[input.field];
     if (input.aligned != nullptr) {
       pack_samples(model_->view().buffer(input.buffer), batch.n, memory, &scratch_, input.aligned);
       memory = input.aligned;
     }
-    if (core::Status status = executor_.bind(input.buffer, memory); !status.ok()) return from_core(status);
+    if (core::Status status = executor_.bind(input.buffer, memory); !status.ok()) return engine::from_core(status);
   }
-  return from_core(executor_.run(batch.n));
+  return absl::OkStatus();
 }
 
-absl::Status GraphRunner::run() { return from_core(executor_.run(1)); }
+absl::Status GraphRunner::run(const io::Batch& batch) {
+  engine::push_graph(*model_->engine(), compiled_, batch.n, /*priority=*/0, [this, &batch] { return bind(batch); });
+  return model_->engine()->wait(model_->memory());
+}
+
+absl::Status GraphRunner::run() {
+  engine::push_graph(*model_->engine(), compiled_, 1);
+  return model_->engine()->wait(model_->memory());
+}
 
 double GraphRunner::scalar(const Scalar& scalar) const {
   return core::read_scalar(model_->view().buffer(scalar.buffer).dtype, executor_.address(scalar.buffer));

@@ -1,4 +1,4 @@
-// A Plan made ready to run: its memory, its threads, its graphs, its hyper-parameters.
+// A Plan made ready to run: its memory, its threads and engine, its graphs, its hyper-parameters.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@
 #include "runtime/core/plan_view.h"
 #include "runtime/core/storage.h"
 #include "runtime/core/thread_pool.h"
+#include "runtime/engine/engine.h"
+#include "runtime/engine/graph_run.h"
 #include "runtime/io/batch_loader.h"
 #include "runtime/io/dataset.h"
 
@@ -17,13 +19,17 @@ namespace mxc::train {
 
 class Model {
  public:
-  // `threads` counts the caller; 0: one per CPU. The program must outlive the model. Hyper-parameters start at their defaults.
-  static absl::StatusOr<std::unique_ptr<Model>> open(const plan::Program& program, int threads);
+  // `threads` compute together; 0: one per CPU. `naive` takes the serial engine. The program must outlive the model.
+  // Hyper-parameters start at their defaults.
+  static absl::StatusOr<std::unique_ptr<Model>> open(const plan::Program& program, int threads, bool naive);
 
   const plan::Program& program() const { return program_; }
   const core::PlanView& view() const { return view_; }
   const core::Storage& storage() const { return storage_; }
   core::ThreadPool* pool() { return &pool_; }
+  // What everything runs through, and the variable that stands for the storage.
+  engine::Engine* engine() { return engine_.get(); }
+  const engine::Variable& memory() const { return memory_; }
   int threads() const { return pool_.threads(); }
 
   std::string name() const { return fact("model", "model"); }
@@ -40,6 +46,8 @@ class Model {
   core::PlanView view_;
   core::Storage storage_;
   core::ThreadPool pool_;
+  std::unique_ptr<engine::Engine> engine_;  // last: it ends before what its operations use
+  engine::Variable memory_;
 };
 
 const char* graph_kind_name(plan::GraphKind kind);
@@ -71,7 +79,7 @@ class GraphRunner {
   // Says which data set the following batches come from. Error (invalid argument): it lacks an input.
   absl::Status attach(const io::Dataset& dataset);
 
-  // Runs on a batch of the attached data set; its memory is read until the call returns.
+  // Runs on a batch of the attached data set, as one operation of the engine, and waits for it.
   absl::Status run(const io::Batch& batch);
   // Runs a graph that reads no batch.
   absl::Status run();
@@ -89,9 +97,12 @@ class GraphRunner {
     void* aligned = nullptr;
   };
 
+  absl::Status bind(const io::Batch& batch);
+
   Model* model_ = nullptr;
   uint32_t index_ = 0;
   core::Executor executor_;
+  engine::CompiledGraph compiled_;
   std::vector<io::Field> inputs_;
   std::vector<Input> bound_;       // parallel to inputs_
   std::vector<Scalar> scalars_;

@@ -27,6 +27,10 @@ std::string flag_of(std::string name) {
 void add_threads(CLI::App* verb, Options* options) {
   verb->add_option("--threads", options->threads, "threads to compute with (default: one per CPU); the results do not depend on it")
       ->check(CLI::Range(1, 4096));
+  verb->add_option_function<std::string>("--engine", [options](const std::string& kind) { options->naive = kind == "naive"; },
+                                         "threaded (default) or naive: everything in order, on one thread at a time")
+      ->check(CLI::IsMember({"threaded", "naive"}))
+      ->type_name("KIND");
 }
 
 void add_hypers(CLI::App* verb, const core::PlanView& view, Options* options) {
@@ -56,6 +60,7 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
   add_hypers(verb, view, options);
   add_threads(verb, options);
   verb->add_option("--log", options->log, "write what happens as lines of JSON")->type_name("FILE");
+  verb->add_option("--trace", options->trace, "write what ran when, in the format of chrome://tracing")->type_name("FILE");
   verb->add_option("--save", options->save, "where the trained model goes (default " + model_name(view) + ".safetensors)")->type_name("FILE");
   verb->add_option("--checkpoint-dir", options->checkpoint_dir, "also keep a checkpoint of every epoch here")->type_name("DIR");
   verb->add_option("--resume", options->resume, "go on from a checkpoint, bit for bit as if never interrupted")->type_name("FILE");

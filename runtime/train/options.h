@@ -18,6 +18,7 @@ enum class Verb { train, eval, predict, info };
 struct Options {
   Verb verb = Verb::info;
   int threads = 0;                        // 0: one per CPU
+  bool naive = false;                     // the serial engine
 
   // Data and weights. `load` is the checkpoint that eval and predict read.
   std::string data, test_data, load;
@@ -30,7 +31,7 @@ struct Options {
   std::optional<std::string> schedule;
   std::map<std::string, double> hypers;   // those given, by the Plan's name
   std::string optimizer;                  // empty: as compiled
-  std::string log, checkpoint_dir, save, resume;
+  std::string log, trace, checkpoint_dir, save, resume;
 
   // predict
   std::vector<int64_t> samples;

@@ -52,8 +52,9 @@ absl::StatusOr<std::vector<int64_t>> choose_samples(const Options& options, cons
   return rows;
 }
 
-absl::StatusOr<std::vector<Answer>> infer(const core::PlanView& view, GraphRunner* runner, const io::Dataset& dataset,
+absl::StatusOr<std::vector<Answer>> infer(Model* model, GraphRunner* runner, const io::Dataset& dataset,
                                           const std::vector<int64_t>& rows, int64_t batch) {
+  const core::PlanView& view = model->view();
   std::vector<Answer> answers;
   std::vector<uint32_t> buffers;
   for (const plan::Binding& binding : view.outputs(runner->graph())) {
@@ -64,7 +65,7 @@ absl::StatusOr<std::vector<Answer>> infer(const core::PlanView& view, GraphRunne
   }
   if (answers.empty()) return absl::UnimplementedError("this program's infer graph has no output with a batch axis");
   if (absl::Status status = runner->attach(dataset); !status.ok()) return status;
-  io::BatchLoader loader(dataset, batch);
+  io::BatchLoader loader(dataset, batch, model->engine());
   loader.start(rows);
   while (true) {
     auto next = loader.next();
@@ -185,7 +186,7 @@ absl::Status run_predict(Model* model, const Options& options, FILE* out) {
   const io::Dataset& dataset = data->test != nullptr ? *data->test : *data->train;
   auto rows = choose_samples(options, dataset);
   if (!rows.ok()) return rows.status();
-  auto answers = infer(model->view(), runner->get(), dataset, *rows, *batch);
+  auto answers = infer(model, runner->get(), dataset, *rows, *batch);
   if (!answers.ok()) return answers.status();
   if (!options.output.empty()) return write_answers(options.output, *answers, *rows);
   show(out, dataset, *answers, *rows, (*runner)->inputs().size());

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "runtime/engine/core_status.h"
 #include "runtime/train/evaluate.h"
 #include "runtime/train/exit_code.h"
 #include "runtime/train/info.h"
@@ -20,7 +21,7 @@ int run_verb(const plan::Program& program, const core::PlanView& view, const Opt
     std::fputs((options.json ? info_json(view) : info_text(view)).c_str(), out);
     return kExitOk;
   }
-  auto model = Model::open(program, options.threads);
+  auto model = Model::open(program, options.threads, options.naive);
   if (!model.ok()) {
     *status = model.status();
     return exit_code(*status);
@@ -36,7 +37,7 @@ int run_verb(const plan::Program& program, const core::PlanView& view, const Opt
 
 int run(int argc, char** argv, const plan::Program& program, FILE* out, std::string* name, std::string* error) {
   core::PlanView view;
-  if (absl::Status status = from_core(core::PlanView::open(program, &view)); !status.ok()) {
+  if (absl::Status status = engine::from_core(core::PlanView::open(program, &view)); !status.ok()) {
     *error = std::string(status.message());
     return exit_code(status);
   }

@@ -102,7 +102,10 @@ absl::Status Training::open_sources() {
 }
 
 absl::Status Training::open_outputs() {
-  if (absl::Status status = io::check_writable(options_.save); !status.ok()) return status;
+  for (const std::string& path : {options_.save, options_.trace}) {
+    if (path.empty()) continue;
+    if (absl::Status status = io::check_writable(path); !status.ok()) return status;
+  }
   if (!options_.checkpoint_dir.empty()) {
     if (mkdir(options_.checkpoint_dir.c_str(), 0777) != 0 && errno != EEXIST) {
       return absl::InvalidArgumentError(absl::StrCat(options_.checkpoint_dir, ": cannot create: ", std::strerror(errno)));
@@ -181,9 +184,9 @@ absl::Status Training::prepare() {
   for (auto part : {&Training::open_graphs, &Training::open_sources, &Training::start_state, &Training::open_outputs}) {
     if (absl::Status status = (this->*part)(); !status.ok()) return status;
   }
-  loader_ = std::make_unique<io::BatchLoader>(*data_.train, progress_.batch);
+  loader_ = std::make_unique<io::BatchLoader>(*data_.train, progress_.batch, model_->engine());
   if (tester_ != nullptr && test_ != nullptr) {
-    auto evaluator = Evaluator::create(tester_.get(), *test_, std::min(progress_.batch, tester_->batch()));
+    auto evaluator = Evaluator::create(model_, tester_.get(), *test_, std::min(progress_.batch, tester_->batch()));
     if (!evaluator.ok()) return evaluator.status();
     evaluator_ = *std::move(evaluator);
   }
@@ -302,7 +305,16 @@ absl::StatusOr<bool> Training::run() {
 absl::StatusOr<bool> run_train(Model* model, const Options& options, FILE* out) {
   Training training(model, options, out);
   if (absl::Status status = training.prepare(); !status.ok()) return status;
-  return training.run();
+  if (options.trace.empty()) return training.run();
+  engine::Trace trace;
+  model->engine()->set_trace(&trace);
+  auto interrupted = training.run();
+  model->engine()->wait_all().IgnoreError();  // a failure has been reported by who waited for it
+  model->engine()->set_trace(nullptr);
+  if (!interrupted.ok()) return interrupted;
+  const std::string json = trace.json();
+  if (absl::Status status = io::write_file_atomically(options.trace, {{json.data(), json.size()}}); !status.ok()) return status;
+  return interrupted;
 }
 
 }  // namespace mxc::train

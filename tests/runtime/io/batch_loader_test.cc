@@ -51,9 +51,16 @@ std::vector<int64_t> drain(BatchLoader* loader) {
   }
 }
 
-TEST(BatchLoader, LastBatchIsShort) {
+// With the threaded and the serial engine.
+class BatchLoaderTest : public testing::TestWithParam<bool> {
+ protected:
+  std::unique_ptr<engine::Engine> engine_ = *engine::Engine::create({.naive = GetParam()});
+};
+INSTANTIATE_TEST_SUITE_P(Naive, BatchLoaderTest, testing::Bool());
+
+TEST_P(BatchLoaderTest, LastBatchIsShort) {
   Numbers data(7);
-  BatchLoader loader(data, 3);
+  BatchLoader loader(data, 3, engine_.get());
   EXPECT_EQ(*loader.next(), nullptr);  // nothing was started
   loader.start({6, 5, 4, 3, 2, 1, 0});
   EXPECT_EQ(drain(&loader), (std::vector<int64_t>{6, 5, 4, -1, 3, 2, 1, -1, 0, -1}));
@@ -64,9 +71,9 @@ TEST(BatchLoader, LastBatchIsShort) {
   EXPECT_EQ(*loader.next(), nullptr);
 }
 
-TEST(BatchLoader, StartsOverAtAnyMoment) {
+TEST_P(BatchLoaderTest, StartsOverAtAnyMoment) {
   Numbers data(1000);
-  BatchLoader loader(data, 8);
+  BatchLoader loader(data, 8, engine_.get());
   for (int round = 0; round < 300; ++round) {
     loader.start(counting(1000), round);
     for (int i = 0; i < round % 4; ++i) {
@@ -77,9 +84,9 @@ TEST(BatchLoader, StartsOverAtAnyMoment) {
   }
 }
 
-TEST(BatchLoader, ErrorsReachTheConsumer) {
+TEST_P(BatchLoaderTest, ErrorsReachTheConsumer) {
   Numbers data(10, 5);
-  BatchLoader loader(data, 3);
+  BatchLoader loader(data, 3, engine_.get());
   loader.start(counting(10));
   EXPECT_TRUE(loader.next().ok());
   const auto second = loader.next();

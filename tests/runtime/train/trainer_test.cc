@@ -149,6 +149,24 @@ TEST_F(Trainer, ThreadsDoNotChangeABit) {
   EXPECT_NE(train("d", {"--epochs", "3", "--threads", "1", "--seed", "1"}), one);
 }
 
+TEST_F(Trainer, NaiveEngineGivesTheSameBytes) {
+  const std::string threaded = train("a", {"--epochs", "2", "--engine", "threaded", "--threads", "2"});
+  EXPECT_EQ(train("b", {"--epochs", "2", "--engine=naive"}), threaded);
+  EXPECT_EQ(error({"train", "--data", "x", "--engine", "fast"}, 2).rfind("softmax: error: --engine: ", 0), 0u);
+}
+
+TEST_F(Trainer, TraceIsJson) {
+  train("m", {"--steps", "3", "--trace", dir_.file("trace")});
+  const json trace = json::parse(contents_of(dir_.file("trace")));
+  int loads = 0, updates = 0;
+  for (const json& event : trace["traceEvents"]) {
+    loads += event["name"] == "load batch" ? 1 : 0;
+    updates += event["name"] == "update" ? 1 : 0;
+  }
+  EXPECT_GE(loads, 3);
+  EXPECT_EQ(updates, 3);
+}
+
 TEST_F(Trainer, ResumesBitForBitAnywhere) {
   const std::vector<std::string> settings = {"--epochs", "4", "--schedule", "cosine", "--warmup", "10", "--seed", "3", "--batch", "20", "--lr", "0.1"};
   const std::string whole = train("whole", settings);
