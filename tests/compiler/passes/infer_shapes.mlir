@@ -1,0 +1,43 @@
+// RUN: split-file %s %t
+// RUN: mxc-opt --pass=infer-shapes %t/good.mlir | FileCheck %t/good.mlir
+// RUN: not mxc-opt --pass=infer-shapes %t/rank.mlir 2>&1 | FileCheck %t/rank.mlir
+// RUN: not mxc-opt --pass=infer-shapes %t/shared.mlir 2>&1 | FileCheck %t/shared.mlir
+// RUN: not mxc-opt --pass=infer-shapes %t/kernel.mlir 2>&1 | FileCheck %t/kernel.mlir
+
+//--- good.mlir
+// Shapes flow from the input, parameters get theirs from their user, the batch axis stays typed.
+// CHECK: mx.parameter "w" {{.*}} : tensor<10x6xf32>
+// CHECK: mx.flatten {{.*}} -> tensor<4x6xf32, #mx.enc<batch = 0>>
+// CHECK: mx.dense {{.*}} -> tensor<4x10xf32, #mx.enc<batch = 0>>
+module @m {
+  %x = mx.input "x" : tensor<4x2x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %0 = mx.flatten %x : (tensor<4x2x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %1 = mx.dense %0, %w {units = 10 : i64} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+}
+
+//--- rank.mlir
+// CHECK: dense' op expects a 2-D input, got 4x2x3
+module @m {
+  %x = mx.input "x" : tensor<4x2x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %1 = mx.dense %x, %w {units = 10 : i64} : (tensor<4x2x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+}
+
+//--- shared.mlir
+// CHECK: needs a parameter of shape 10x10, but w is 10x6
+module @m {
+  %x = mx.input "x" : tensor<4x6xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %0 = mx.dense %x, %w {units = 10 : i64} : (tensor<4x6xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  %1 = mx.dense %0, %w {units = 10 : i64} : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+}
+
+//--- kernel.mlir
+// CHECK: kernel of 5 (dilated) is larger than the padded input of 4
+// CHECK: input 4x1x4x4 comes from here
+module @m {
+  %x = mx.input "x" : tensor<4x1x4x4xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %0 = mx.conv2d %x, %w {filters = 2 : i64, kernel = array<i64: 5, 5>} : (tensor<4x1x4x4xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+}
