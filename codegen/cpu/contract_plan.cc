@@ -1,0 +1,295 @@
+// Facts about a contraction's places, and the choices made from them. All arithmetic on static numbers.
+#include "codegen/cpu/contract_plan.h"
+
+namespace mxc::codegen {
+namespace {
+
+constexpr int64_t kRegisterBytes = 32;       // AVX2; wider registers only make tiles of fewer registers
+constexpr int64_t kAccumulators = 12;     // of 16 registers; the others hold rhs and a broadcast
+constexpr int64_t kLatencyAccumulators = 8;  // so many independent sums keep two pipelines of latency 4 busy
+constexpr int64_t kCellRows = 96;         // rows of results in a cell: their scratch and their lhs stay in cache
+constexpr int64_t kChunkBytes = 20 << 10;  // rhs of a chunk, in a first-level cache of 32 KiB
+constexpr int64_t kMaxFull = 3;
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// The size of `count` nearly equal parts of `total`, none above `most`.
+int64_t balanced(int64_t total, int64_t most) { return ceilDiv(total, ceilDiv(total, most)); }
+
+Indices symbols(llvm::ArrayRef<Extent> extents, int first) {
+  Indices result;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    Index index;
+    if (extents[i].isBatch() || extents[i].size > 1) index.terms.push_back({first + static_cast<int>(i), 1});
+    result.push_back(index);
+  }
+  return result;
+}
+
+bool moves(const Indices& places, int loop) {
+  return llvm::any_of(places, [&](const Index& index) { return coefficient(index, loop) != 0; });
+}
+
+struct Interval {
+  int64_t lo, hi;
+};
+
+class Planner {
+ public:
+  Planner(const Contract& c, int64_t lanes) {
+    plan_.c = c;
+    plan_.lanes = lanes;
+  }
+
+  bool run() {
+    describe();
+    if (opaque(plan_.lhs) || opaque(plan_.rhs) || opaque(plan_.result)) return false;
+    if (!vectorFits() && !exchange()) return false;
+    plan_.lhsInVectors = moves(plan_.lhs, plan_.c.vector);
+    chooseTile();
+    if (!borders()) return false;
+    chooseStrip();
+    chooseChunk();
+    double rhsBytes = footprint(plan_.c.rhs, plan_.rhs), lhsBytes = footprint(plan_.c.lhs, plan_.lhs);
+    plan_.vectorsInnermost = rhsBytes <= lhsBytes;
+    return true;
+  }
+  ContractPlan plan_;
+
+ private:
+  const Extent& extent(int loop) const { return plan_.extent(loop); }
+  int loopCount() const { return static_cast<int>(plan_.c.parallel.size() + plan_.c.reduction.size()); }
+  int64_t elementSize() const { return elementBytes(rankedType(plan_.c.result).getElementType()); }
+
+  void describe() {
+    Indices p = symbols(plan_.c.parallel, 0), r = symbols(plan_.c.reduction, plan_.parallelCount());
+    plan_.lhs = plan_.c.lhsAt(p, r);
+    plan_.rhs = plan_.c.rhsAt(p, r);
+    plan_.result = plan_.c.resultAt(p);
+  }
+
+  static bool opaque(const Indices& places) {
+    return llvm::any_of(places, [](const Index& index) { return static_cast<bool>(index.opaque); });
+  }
+
+  Interval rangeOf(const Index& index, int without = -1) const {
+    Interval range{index.constant, index.constant};
+    for (Index::Term t : index.terms)
+      if (t.loop != without) (t.coeff > 0 ? range.hi : range.lo) += t.coeff * (extent(t.loop).size - 1);
+    return range;
+  }
+
+  // Whether what `loop` adds to `index` stays inside one block, for blocks of the loop's range of `block` from 0.
+  bool staysInBlock(const Index& index, int loop, int64_t block) const {
+    Interval rest = rangeOf(index, loop);
+    if (rest.lo >= 0 && rest.hi + extent(loop).size <= block) return true;
+    return index.constant % block == 0 &&
+           llvm::all_of(index.terms, [&](Index::Term t) { return t.loop == loop || t.coeff % block == 0; });
+  }
+
+  bool contiguous(mlir::Value tensor, const Indices& places, int loop) const {
+    Layout layout = layoutOf(rankedType(tensor));
+    int64_t inner = layout.innermost();
+    for (size_t axis = 0; axis < places.size(); ++axis)
+      if (coefficient(places[axis], loop) != (static_cast<int64_t>(axis) == inner ? 1 : 0)) return false;
+    if (layout.blockAxis < 0) return inner >= 0;
+    return (layout.block % plan_.lanes == 0 || extent(loop).size <= layout.block) && staysInBlock(places[inner], loop, layout.block);
+  }
+
+  bool vectorFits() const {
+    int v = plan_.c.vector;
+    if (extent(v).isBatch() || extent(v).size < 2) return false;
+    return contiguous(plan_.c.result, plan_.result, v) && contiguous(plan_.c.rhs, plan_.rhs, v) &&
+           (!moves(plan_.lhs, v) || contiguous(plan_.c.lhs, plan_.lhs, v));
+  }
+
+  bool inside(mlir::Value tensor, const Indices& places) const {
+    TensorType type = rankedType(tensor);
+    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+      Interval range = rangeOf(places[axis]);
+      if (range.lo < 0 || range.hi >= type.getDimSize(axis)) return false;
+    }
+    return true;
+  }
+
+  // The product is the same with lhs and rhs exchanged; another loop may then be contiguous.
+  bool exchange() {
+    if (!inside(plan_.c.lhs, plan_.lhs)) return false;
+    std::swap(plan_.c.lhs, plan_.c.rhs);
+    std::swap(plan_.c.lhsAt, plan_.c.rhsAt);
+    describe();
+    int before = plan_.c.vector;
+    for (int i = 0; i < plan_.parallelCount(); ++i) {
+      plan_.c.vector = i;
+      if (i != before && vectorFits()) return true;
+    }
+    return false;
+  }
+
+  // ---- The register tile ------------------------------------------------------------------------------------------------------
+  bool sharesRhs(int loop) const {
+    return loop != plan_.c.vector && (extent(loop).isBatch() || extent(loop).size > 1) && !moves(plan_.rhs, loop) && moves(plan_.lhs, loop);
+  }
+
+  // The block in which the tile loop must stay because lhs is blocked along it; 0: none; -1: it does not fit.
+  int64_t lhsBlock(int loop) const {
+    Layout layout = layoutOf(rankedType(plan_.c.lhs));
+    if (layout.blockAxis < 0 || coefficient(plan_.lhs[layout.blockAxis], loop) == 0) return 0;
+    const Index& index = plan_.lhs[layout.blockAxis];
+    if (extent(loop).isBatch() || coefficient(index, loop) != 1 || !staysInBlock(index, loop, layout.block)) return -1;
+    return extent(loop).size > layout.block ? layout.block : 0;
+  }
+
+  // The part of the multiply-add slots that tiles over `loop` with `full` rows beside each fill.
+  double efficiency(int loop, int64_t full) const {
+    int64_t registers = ceilDiv(plan_.lanes * elementSize(), kRegisterBytes), most = std::max<int64_t>(1, kAccumulators / registers / full);
+    int64_t block = lhsBlock(loop);
+    int64_t size = block > 0 ? block : extent(loop).size, rows = balanced(size, most);
+    double accumulators = static_cast<double>(rows * full * registers) / kLatencyAccumulators;
+    return std::min(1.0, accumulators);
+  }
+
+  void chooseTile() {
+    double best = 0;
+    auto consider = [&](int loop, int full) {
+      if (lhsBlock(loop) < 0) return;
+      double score = efficiency(loop, full < 0 ? 1 : extent(full).size) - (full < 0 ? 0 : 0.01) - (extent(loop).isBatch() ? 0.2 : 0);
+      if (score < best) return;
+      best = score;
+      plan_.tile = loop;
+      plan_.full = full;
+    };
+    for (int loop = 0; loop < plan_.parallelCount(); ++loop)
+      if (sharesRhs(loop)) consider(loop, -1);
+    for (int full = 0; full < plan_.parallelCount() && best < 0.75; ++full) {
+      if (!sharesRhs(full) || extent(full).isBatch() || extent(full).size > kMaxFull || lhsBlock(full) != 0) continue;
+      for (int loop = 0; loop < plan_.parallelCount(); ++loop)
+        if (loop != full && sharesRhs(loop)) consider(loop, full);
+    }
+    if (plan_.tile < 0) return;
+    int64_t block = lhsBlock(plan_.tile), size = extent(plan_.tile).size;
+    plan_.tileBlock = block > 0 ? block : std::min(size, kCellRows);
+  }
+
+  // ---- Padding ------------------------------------------------------------------------------------------------------------------
+  bool borders() {
+    TensorType type = rankedType(plan_.c.lhs);
+    plan_.border.assign(type.getRank(), Border::none);
+    plan_.clippedBy.assign(type.getRank(), -1);
+    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+      const Index& index = plan_.lhs[axis];
+      Interval range = rangeOf(index);
+      if (range.lo >= 0 && range.hi < type.getDimSize(axis)) continue;
+      bool tiled = false, outer = false;
+      llvm::SmallVector<int> reductions;
+      for (Index::Term t : index.terms) {
+        if (t.loop == plan_.c.vector) return false;
+        if (t.loop >= plan_.parallelCount()) reductions.push_back(t.loop - plan_.parallelCount());
+        else if (t.loop == plan_.tile || t.loop == plan_.full) tiled = true;
+        else outer = true;
+      }
+      if (!outer) {
+        if (llvm::any_of(reductions, [&](int j) { return plan_.c.reduction[j].isBatch(); })) return false;
+        plan_.border[axis] = Border::fixed;
+        if (coefficient(index, plan_.tile) != 0) {
+          if (plan_.batchTile() || lhsBlock(plan_.tile) > 0) return false;
+          plan_.tileBlock = extent(plan_.tile).size;
+        }
+      } else if (!tiled && reductions.size() == 1 && !llvm::is_contained(plan_.clippedBy, reductions[0])) {
+        plan_.border[axis] = Border::clipped;
+        plan_.clippedBy[axis] = reductions[0];
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // ---- Cells and chunks -----------------------------------------------------------------------------------------------------------
+  void chooseStrip() {
+    int64_t rows = plan_.tileBlock * plan_.fullSize();
+    for (int loop = plan_.parallelCount() - 1; loop >= 0; --loop) {
+      if (loop == plan_.tile || loop == plan_.full || extent(loop).isBatch() || !sharesRhs(loop)) continue;
+      int64_t most = std::min(extent(loop).size, kCellRows / rows);
+      if (most > 1) {
+        plan_.strip = loop;
+        plan_.stripSize = balanced(extent(loop).size, most);
+      }
+      return;
+    }
+  }
+
+  void chooseChunk() {
+    bool oneTile = plan_.tileBlock * plan_.stripSize <= plan_.tileRows(plan_.lanes);
+    if (oneTile) return;
+    Layout layout = layoutOf(rankedType(plan_.c.lhs));
+    int64_t inner = layout.innermost();
+    bool lhsLines = plan_.lhsInVectors || (plan_.tile >= 0 && inner >= 0 && coefficient(plan_.lhs[inner], plan_.tile) != 0);
+    int64_t bytes = plan_.lanes * elementSize() * (lhsLines ? 2 : 1);
+    for (int j = static_cast<int>(plan_.c.reduction.size()) - 1; j >= 0; --j) {
+      int64_t size = plan_.c.reduction[j].size;
+      if (bytes * size <= kChunkBytes) {
+        bytes *= size;
+        continue;
+      }
+      if (!mayCut(j)) return;
+      int64_t chunk = balanced(size, std::max<int64_t>(1, kChunkBytes / bytes));
+      if (chunk >= 16) chunk = ceilDiv(chunk, 16) * 16;
+      if (chunk >= size && j == 0) return;
+      plan_.chunkLoop = j;
+      plan_.chunk = std::min(chunk, size);
+      return;
+    }
+  }
+
+  // Loops up to `j` run outside of tiles: they must not be those that border tiles write out, nor (before `j`) be clipped.
+  bool mayCut(int j) const {
+    for (size_t axis = 0; axis < plan_.border.size(); ++axis) {
+      if (plan_.border[axis] == Border::clipped && plan_.clippedBy[axis] < j) return false;
+      if (plan_.border[axis] != Border::fixed) continue;
+      for (int i = 0; i <= j; ++i)
+        if (coefficient(plan_.lhs[axis], plan_.parallelCount() + i) != 0) return false;
+    }
+    return true;
+  }
+
+  // Bytes of `tensor` that a cell reads, about.
+  double footprint(mlir::Value tensor, const Indices& places) const {
+    TensorType type = rankedType(tensor);
+    double elements = 1;
+    for (size_t axis = 0; axis < places.size(); ++axis) {
+      int64_t span = 1;
+      for (Index::Term t : places[axis].terms) {
+        int64_t size = 1;
+        if (t.loop >= plan_.parallelCount() || t.loop == plan_.full) size = extent(t.loop).size;
+        else if (t.loop == plan_.c.vector) size = std::min(plan_.lanes, extent(t.loop).size);
+        else if (t.loop == plan_.tile) size = plan_.tileBlock;
+        else if (t.loop == plan_.strip) size = plan_.stripSize;
+        span += std::abs(t.coeff) * (size - 1);
+      }
+      elements *= static_cast<double>(std::min(span, type.getDimSize(axis)));
+    }
+    return elements;
+  }
+};
+
+}  // namespace
+
+int64_t coefficient(const Index& index, int loop) {
+  for (Index::Term t : index.terms)
+    if (t.loop == loop) return t.coeff;
+  return 0;
+}
+
+int64_t ContractPlan::tileRows(int64_t lanes) const {
+  int64_t bytes = elementBytes(rankedType(c.result).getElementType());
+  int64_t registers = std::max<int64_t>(1, ceilDiv(lanes * bytes, kRegisterBytes));
+  return std::max<int64_t>(1, kAccumulators / registers / fullSize());
+}
+
+std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes) {
+  Planner planner(c, lanes);
+  if (!planner.run()) return std::nullopt;
+  return std::move(planner.plan_);
+}
+
+}  // namespace mxc::codegen
