@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "driver/compile.h"
+#include "ir/optimizers.h"
 
 namespace mxc::driver {
 
@@ -37,7 +38,7 @@ void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions
   app.add_option("-D", options.defines, "Define a macro while the model is staged")->type_name("NAME[=VALUE]")->allow_extra_args(false);
   app.add_option("--dim", raw.dims, "Override a dimension: --dim batch=1")->type_name("NAME=SIZE")->allow_extra_args(false);
   app.add_option("--model", options.model, "Which MXC_MODEL of the file");
-  app.add_option("--optimizer", options.optimizer, "The kind of optimizer instead of the model's")->check(CLI::IsMember({"sgd", "adam", "adamw"}));
+  app.add_option("--optimizer", options.optimizer, "The kind of optimizer instead of the model's");
   app.add_option("--dtype", raw.dtype, "The model's floating type")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
   app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model and links the program")->capture_default_str();
   app.add_option("--stage-time-limit", options.stage_time_limit_seconds, "Seconds that the model's code may take")->check(CLI::Range(1, 86400))->capture_default_str();
@@ -57,6 +58,10 @@ bool checkCompileOptions(CompileOptions& options, const RawCompileOptions& raw, 
       return false;
     }
     options.cpu = machine.substr(4);
+  }
+  if (!options.optimizer.empty() && !findOptimizer(options.optimizer)) {
+    printer.error(Fault::usage, "--optimizer=" + options.optimizer + ": one of " + optimizerNames() + " is expected");
+    return false;
   }
   auto emit = emitNames().find(raw.emit);
   if (emit == emitNames().end()) {

@@ -67,17 +67,22 @@ void claimName(Graph& graph, const std::string& name, Here where) {
   graph.names.emplace(name, static_cast<int32_t>(graph.nodes.size()));
 }
 
+void begin(Session& session, Node& node, const std::string& op, Here where) {
+  if (session.watcher) session.watcher->at(op, where);
+  session.callers = callersIn(session.code);
+  node.op = op;
+  node.where = where;
+  node.place = where;
+  node.callers = session.callers;
+}
+
 int32_t append(Session& session, Node node) {
-  node.callers = callersIn(session.code);
   session.graph->nodes.push_back(std::move(node));
   return static_cast<int32_t>(session.graph->nodes.size()) - 1;
 }
 
 NodeBuilder::NodeBuilder(const char* op, const std::string& name, Here where) : session_(detail::session(where)) {
-  if (session_.watcher) session_.watcher->at(op, where);
-  node_.op = op;
-  node_.where = where;
-  node_.place = where;
+  begin(session_, node_, op, where);
   if (!name.empty()) {
     node_.name = session_.scope + name;
     checkName(*session_.graph, node_.name, where);
@@ -135,6 +140,7 @@ void NodeBuilder::parameterNode(const char* operand, const Param& param, const I
   parameter.name = node_.name + "." + operand;
   parameter.place = node_.place;
   parameter.where = node_.where;
+  parameter.callers = node_.callers;
   parameter.attributes = {{"init", chosen.kind}, {"init_args", chosen.args}, {"trainable", trainable}};
   if (trainable) {
     parameter.attributes.emplace_back("lr_mult", param.lr_mult);

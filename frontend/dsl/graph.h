@@ -88,6 +88,7 @@ struct Session {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   std::vector<Terminal> minimize, reports, outputs;
   std::optional<Optimizer> optimizer;
+  std::vector<uintptr_t> callers;       // of the operation that is being made, as in Node
   std::string scope;                    // "encoder." or empty
   std::map<std::string, int64_t> counters;  // of automatic names
 };
@@ -153,7 +154,9 @@ class NodeBuilder {
 void checkName(const Graph& graph, const std::string& name, Here where);
 // Takes `name`, checked so, for the node that is appended next.
 void claimName(Graph& graph, const std::string& name, Here where);
-// Appends a node whose name is claimed; records callers.
+// Starts a node: tells the watcher, records its place and callers.
+void begin(Session& session, Node& node, const std::string& op, Here where);
+// Appends a node whose name is claimed.
 int32_t append(Session& session, Node node);
 
 }  // namespace mxc::detail

@@ -46,10 +46,8 @@ void checkBatch(const Session& session, const std::string& name, int64_t size, H
 }
 
 Symbol add(Session& session, Node node, const std::string& name, Here where) {
-  if (session.watcher) session.watcher->at(node.op, where);
+  detail::begin(session, node, node.op, where);
   node.name = session.scope + name;
-  node.where = where;
-  node.place = where;
   detail::claimName(*session.graph, node.name, where);
   return {session.graph, detail::append(session, std::move(node)), 0};
 }
@@ -70,6 +68,18 @@ void setOptimizer(const char* kind, std::vector<std::pair<std::string, double>> 
   Session& session = detail::session(where);
   if (session.optimizer) throw ModelError("the model has two optimizers", where, "the first is here", session.optimizer->where);
   session.optimizer = detail::Optimizer{kind, std::move(defaults), where, where};
+}
+
+// adam and adamw have the same members.
+template <class Kind>
+std::vector<std::pair<std::string, double>> adamDefaults(const Kind& kind) {
+  return {{"lr", kind.lr},
+          {"beta1", kind.beta1},
+          {"beta2", kind.beta2},
+          {"epsilon", kind.epsilon},
+          {"weight_decay", kind.weight_decay},
+          {"rescale", kind.rescale},
+          {"clip", kind.clip}};
 }
 
 }  // namespace
@@ -130,14 +140,18 @@ void report(const std::string& name, const Operand& value, Here where) { termina
 void output(const std::string& name, const Operand& value, Here where) { terminal(&Session::outputs, "output", name, value, where); }
 
 void optimizer(const sgd& kind, Here where) {
-  setOptimizer("sgd", {{"lr", kind.lr}, {"momentum", kind.momentum}, {"weight_decay", kind.weight_decay}, {"nesterov", kind.nesterov}}, where);
+  setOptimizer("sgd",
+               {{"lr", kind.lr},
+                {"momentum", kind.momentum},
+                {"weight_decay", kind.weight_decay},
+                {"nesterov", kind.nesterov},
+                {"rescale", kind.rescale},
+                {"clip", kind.clip}},
+               where);
 }
-void optimizer(const adam& kind, Here where) {
-  setOptimizer("adam", {{"lr", kind.lr}, {"beta1", kind.beta1}, {"beta2", kind.beta2}, {"epsilon", kind.epsilon}, {"weight_decay", kind.weight_decay}}, where);
-}
-void optimizer(const adamw& kind, Here where) {
-  setOptimizer("adamw", {{"lr", kind.lr}, {"beta1", kind.beta1}, {"beta2", kind.beta2}, {"epsilon", kind.epsilon}, {"weight_decay", kind.weight_decay}}, where);
-}
+
+void optimizer(const adam& kind, Here where) { setOptimizer("adam", adamDefaults(kind), where); }
+void optimizer(const adamw& kind, Here where) { setOptimizer("adamw", adamDefaults(kind), where); }
 
 Scope::Scope(const std::string& name, Here where) {
   Session& session = detail::session(where);

@@ -40,15 +40,17 @@ void report(const std::string& name, const Operand& value, Here where = Here::cu
 void output(const std::string& name, const Operand& value, Here where = Here::current());
 
 // Optimizers, with the defaults of their hyper-parameters; the kind is fixed when compiling, the numbers can be changed at run time.
+// Order of things: the gradient times rescale; clipped to +-clip, if that is positive; weight decay; the rule.
 struct sgd {
   double lr = 0.01, momentum = 0, weight_decay = 0;
   bool nesterov = false;
+  double rescale = 1, clip = 0;
 };
 struct adam {
-  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, rescale = 1, clip = 0;
 };
 struct adamw {
-  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01, rescale = 1, clip = 0;
 };
 // The model's optimizer; `mxc compile --optimizer=...` overrides it. Without either: sgd. At most one call.
 void optimizer(const sgd& kind, Here where = Here::current());

@@ -27,6 +27,8 @@ inline Init normal(double mean, double stddev) { return {"normal", {mean, stddev
 inline Init xavier() { return {"xavier", {}}; }
 // Normal with standard deviation sqrt(2 / fan_in).
 inline Init msra() { return {"msra", {}}; }
+// Normal with standard deviation sqrt(1 / fan_in).
+inline Init lecun() { return {"lecun", {}}; }
 
 // What a training step does with a parameter's gradient: replaces the last one, adds to it, or does not compute it (frozen).
 enum class Gradient { write, add, none };

@@ -3,8 +3,8 @@
 
 #include "frontend/import/attribute.h"
 #include "frontend/import/op_schema.h"
-#include "frontend/import/optimizers.h"
 #include "ir/mx.h"
+#include "ir/optimizers.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 #include "mlir/IR/Verifier.h"
@@ -268,14 +268,13 @@ class Importer {
     std::string kind = given.getString("kind").value_or("sgd").str();
     bool overridden = !options_.optimizer.empty() && options_.optimizer != kind;
     if (overridden) kind = options_.optimizer;
-    auto all = optimizers();
-    auto schema = llvm::find_if(all, [&](const OptimizerSchema& o) { return o.kind == kind; });
-    if (schema == all.end()) return fail(overridden ? document : given, "there is no optimizer '" + kind + "': sgd, adam, adamw");
+    if (!findOptimizer(kind)) return fail(overridden ? document : given, "there is no optimizer '" + kind + "': " + optimizerNames());
     const json::Object* numbers = overridden ? nullptr : given.getObject("defaults");
     llvm::SmallVector<mlir::NamedAttribute> defaults;
-    for (const auto& [name, value] : schema->defaults) {
-      const json::Value* json = numbers ? numbers->get(StringRef(name)) : nullptr;
-      defaults.push_back(builder_.getNamedAttr(StringRef(name), builder_.getF64FloatAttr(json ? readReal(*json).value_or(value) : value)));
+    for (const auto& [name, json] : numbers ? *numbers : empty) {
+      auto value = readReal(json);
+      if (!value) return fail(given, "the optimizer's '" + StringRef(name).str() + "' must be a number");
+      defaults.push_back(builder_.getNamedAttr(StringRef(name), builder_.getF64FloatAttr(*value)));
     }
     mlir::OperationState state(location(own ? *own : document, "optimizer"), "mx.optimizer");
     state.addAttribute("kind", builder_.getStringAttr(kind));

@@ -4,8 +4,8 @@
 //   mxc-stage MODEL.so NAME RESULT PROGRESS [DIM=SIZE ...]
 //
 // RESULT gets the JSON, and the exit code is 0; or, with exit code 1, a description of what was thrown:
-//   {"error": message, "at": [file, line, column], "word": operation there, "note": text, "note_at": [file, line, column]}
-// where "at" is null if the place is not known.
+//   {"error": message, "at": [file, line, column], "word": operation there, "frames": [...], "note": text, "note_at": [file, line, column]}
+// where "at" is null if the place is not known, and frames are return addresses in MODEL.so, innermost first.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -109,7 +109,11 @@ std::string exceptionName() {
 // Calls the model's function and writes what came of it.
 int describe(void (*function)(), Session& session, const char* result, Progress& page) {
   auto last = [&] { return page.line ? place(page.file, page.line, page.column) : std::string("null"); };
-  auto word = [&] { return ", \"word\": " + jsonString(page.op); };
+  auto word = [&] {
+    std::string frames;
+    for (uintptr_t frame : session.callers) frames += (frames.empty() ? "" : ", ") + std::to_string(frame);
+    return ", \"word\": " + jsonString(page.op) + ", \"frames\": [" + frames + "]";
+  };
   try {
     mxc::detail::SessionScope scope(session);
     function();

@@ -92,8 +92,8 @@ SourcePlace readPlace(const llvm::json::Value* json) {
 }
 
 // What mxc-stage wrote when it exited with 1.
-bool reportThrown(const StageOptions& options, const std::string& text, const DiagnosticSink& sink) {
-  auto json = llvm::json::parse(text);
+bool reportThrown(const StageOptions& options, const std::string& text, const std::string& object, const DiagnosticSink& sink) {
+  auto json = llvm::json::parse(nameCallers(text, object));
   if (!json) {
     llvm::consumeError(json.takeError());
     return fail(sink, {options.source}, "the model's code ended the staging process with exit code 1");
@@ -105,6 +105,8 @@ bool reportThrown(const StageOptions& options, const std::string& text, const Di
   if (diagnostic.place.file.empty()) diagnostic.place.file = options.source;
   diagnostic.word = error.getString("word").value_or("").str();
   if (auto note = error.getString("note")) diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str(), diagnostic.word});
+  if (const llvm::json::Array* callers = error.getArray("callers"))
+    for (const llvm::json::Value& caller : *callers) diagnostic.notes.push_back({readPlace(&caller), "called from here", ""});
   sink(diagnostic);
   return false;
 }
@@ -170,7 +172,7 @@ std::optional<std::string> stage(const StageOptions& options, const DiagnosticSi
   } else if (result.timed_out || result.signal || result.exit_code > 1) {
     reportDeath(options, result, progress, sink);
   } else if (result.exit_code == 1) {
-    reportThrown(options, text, sink);
+    reportThrown(options, text, object, sink);
   } else if (progress.phase != Progress::done) {
     reportDeath(options, result, progress, sink);
   } else {
