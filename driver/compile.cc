@@ -2,6 +2,8 @@
 #include "driver/compile.h"
 
 #include "codegen/compile.h"
+#include "driver/aligned_plan.h"
+#include "driver/crash.h"
 #include "driver/files.h"
 #include "driver/link.h"
 #include "driver/plan_text.h"
@@ -71,14 +73,15 @@ std::string printed(mlir::ModuleOp module) {
   return text;
 }
 
-// The plan as text, without running anything.
-std::string planTextOf(const std::string& blob) {
-  llvm::SmallVector<uint64_t> storage(blob.size() / 8 + 1 + plan::kAlign / 8);
-  uintptr_t start = llvm::alignTo(reinterpret_cast<uintptr_t>(storage.data()), plan::kAlign);
-  std::memcpy(reinterpret_cast<void*>(start), blob.data(), blob.size());
-  core::PlanView view;
-  if (core::Status status = core::PlanView::open(reinterpret_cast<void*>(start), blob.size(), &view); !status.ok()) return "";
-  return planText(view, {});
+void writePlan(const std::string& output, const std::string& blob, DiagnosticPrinter& printer) {
+  AlignedPlan plan(blob);
+  if (!plan.status().ok()) return printer.error(Fault::internal, plan.status().text);
+  write(output, planText(plan.view(), {}), false, printer);
+}
+
+// Makes sure that a failure has been told, whoever forgot it.
+void requireError(DiagnosticPrinter& printer, const std::string& stage) {
+  if (!printer.failed()) printer.error(Fault::internal, stage + " failed without saying why");
 }
 
 mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& options) {
@@ -93,15 +96,17 @@ mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& optio
 // The forms that need the whole compiler.
 void compileModule(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
                    DiagnosticPrinter& printer) {
-  if (mlir::failed(runPasses(module, options))) return;
+  if (mlir::failed(runPasses(module, options))) return requireError(printer, "a pass");
+  if (options.save_temps) write(work.file("passes.mlir"), printed(module), false, printer);
   codegen::TargetOptions target;
   target.cpu = options.cpu;
   target.optLevel = options.level;
   codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION};
   mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
-  if (mlir::failed(program)) return;
+  if (mlir::failed(program)) return requireError(printer, "code generation");
+  if (options.save_temps) write(work.file("model.ll"), program->emit(codegen::Format::llvm), false, printer);
   switch (options.emit) {
-    case Emit::plan: return write(output, planTextOf(program->plan), false, printer);
+    case Emit::plan: return writePlan(output, program->plan, printer);
     case Emit::llvm: return write(output, program->emit(codegen::Format::llvm), false, printer);
     case Emit::assembly: return write(output, program->emit(codegen::Format::assembly), false, printer);
     case Emit::object: return write(output, program->emit(codegen::Format::object), false, printer);
@@ -120,6 +125,8 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   std::string graph = readGraph(options, work, printer);
   if (printer.failed()) return;
   if (options.emit == Emit::graph) return write(output, graph, false, printer);
+  if (options.save_temps) write(work.file("graph.json"), graph, false, printer);
+  Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", graph);
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mx::MxDialect, mlir::func::FuncDialect>();
@@ -130,8 +137,10 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   import.optimizer = options.optimizer;
   auto module = frontend::importModel(graph, import, context, printer.sink());
   if (printer.failed()) return;
+  if (options.save_temps) write(work.file("import.mlir"), printed(*module), false, printer);
   if (options.emit == Emit::mlir) return write(output, printed(*module), false, printer);
   compileModule(*module, options, output, work, printer);
+  if (printer.exitCode() == kInternal) reproducer.write(printer);
 }
 
 }  // namespace mxc::driver

@@ -107,7 +107,7 @@ void DiagnosticPrinter::printPlaced(const SourcePlace& place, const char* kind, 
 
 void DiagnosticPrinter::print(const Diagnostic& diagnostic) {
   bool error = diagnostic.severity == Diagnostic::Severity::error;
-  if (error && exit_code_ == kSuccess) exit_code_ = exitCodeOf(diagnostic.fault);
+  if (error) exit_code_ = std::max(exit_code_, exitCodeOf(diagnostic.fault));
   printPlaced(diagnostic.place, error ? "error" : "warning", diagnostic.message, diagnostic.word);
   for (const frontend::Note& note : diagnostic.notes) printPlaced(note.place, "note", note.message, note.word);
 }

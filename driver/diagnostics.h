@@ -28,7 +28,7 @@ class DiagnosticPrinter {
   void error(frontend::Fault fault, const std::string& message);
 
   bool failed() const { return exit_code_ != kSuccess; }
-  // That of the first error; success if there was none.
+  // That of the gravest error; success if there was none.
   ExitCode exitCode() const { return exit_code_; }
 
  private:

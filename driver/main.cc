@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "driver/crash.h"
 #include "driver/diagnostics.h"
 #include "driver/verbs.h"
 
 int main(int argc, char** argv) {
+  mxc::driver::installCrashHandler();
   int exit_code = mxc::driver::kSuccess;
   CLI::App app("mxc compiles models written in C++ into native programs that train and predict.", "mxc");
   app.require_subcommand(1);

@@ -2,7 +2,7 @@
 #include "driver/plan_text.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mxc::driver {
@@ -65,7 +65,11 @@ class Text {
       out_ << "  " << name(device.kind) << " " << device.index << ": arena " << device.arena_bytes << " bytes, persistent "
            << device.persistent_bytes << " bytes, inputs and outputs " << device.io_bytes << " bytes\n";
     if (!plan_.hypers().empty()) out_ << "\nhyper-parameters\n";
-    for (const plan::Hyper& hyper : plan_.hypers()) row("  ", plan_.text(hyper.name), llvm::formatv("{0}", hyper.default_value).str());
+    for (const plan::Hyper& hyper : plan_.hypers()) {
+      std::string value;
+      llvm::raw_string_ostream(value) << llvm::format("%g", hyper.default_value);
+      row("  ", plan_.text(hyper.name), value);
+    }
     parameters();
     for (const plan::Graph& graph : plan_.graphs()) writeGraph(graph);
     if (options_.buffers) buffers();

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstring>
 
+#include "driver/aligned_plan.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/plan_text.h"
@@ -16,38 +17,20 @@ namespace mxc::driver {
 
 namespace {
 
-// Copies the Plan at `at` to aligned storage. Empty if there is none.
-std::vector<uint64_t> planAt(llvm::StringRef file, size_t at) {
+// The Plan that begins at `at`; invalid if there is none.
+AlignedPlan planAt(llvm::StringRef file, size_t at) {
   plan::Header header;
   if (file.size() - at < sizeof header) return {};
   std::memcpy(&header, file.data() + at, sizeof header);
   if (header.version != plan::kVersion || header.bytes < sizeof header || header.bytes > file.size() - at) return {};
-  std::vector<uint64_t> storage(header.bytes / 8 + 1 + plan::kAlign / 8);
-  auto start = reinterpret_cast<uintptr_t>(storage.data());
-  size_t skip = (plan::kAlign - start % plan::kAlign) % plan::kAlign / 8;
-  std::memcpy(storage.data() + skip, file.data() + at, header.bytes);
-  core::PlanView view;
-  if (!core::PlanView::open(storage.data() + skip, header.bytes, &view).ok()) return {};
-  return storage;
+  return AlignedPlan(file.substr(at, header.bytes));
 }
 
-core::PlanView viewOf(const std::vector<uint64_t>& storage) {
-  auto start = reinterpret_cast<uintptr_t>(storage.data());
-  const uint64_t* blob = storage.data() + (plan::kAlign - start % plan::kAlign) % plan::kAlign / 8;
-  plan::Header header;
-  std::memcpy(&header, blob, sizeof header);
-  core::PlanView view;
-  bool valid = core::PlanView::open(blob, header.bytes, &view).ok();
-  assert(valid && "checked by planAt");
-  (void)valid;
-  return view;
-}
-
-std::vector<uint64_t> findPlan(llvm::StringRef file) {
+AlignedPlan findPlan(llvm::StringRef file) {
   uint32_t magic = plan::kMagic;
   llvm::StringRef bytes(reinterpret_cast<const char*>(&magic), sizeof magic);
   for (size_t at = file.find(bytes); at != llvm::StringRef::npos; at = file.find(bytes, at + 1))
-    if (auto storage = planAt(file, at); !storage.empty()) return storage;
+    if (AlignedPlan plan = planAt(file, at); plan.status().ok()) return plan;
   return {};
 }
 
@@ -65,13 +48,12 @@ void inspect(const InspectOptions& options, DiagnosticPrinter& printer) {
     diagnostic.message = llvm::toString(file.takeError());
     return printer.print(diagnostic);
   }
-  std::vector<uint64_t> storage = findPlan(*file);
-  if (storage.empty()) {
+  AlignedPlan plan = findPlan(*file);
+  if (!plan.status().ok()) {
     diagnostic.message = "there is no program compiled by this version of mxc in this file";
     return printer.print(diagnostic);
   }
-  core::PlanView plan = viewOf(storage);
-  llvm::outs() << (options.json ? planJson(plan) : planText(plan, options.text));
+  llvm::outs() << (options.json ? planJson(plan.view()) : planText(plan.view(), options.text));
 }
 
 }  // namespace

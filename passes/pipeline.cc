@@ -54,7 +54,7 @@ LogicalResult runPass(const PassEntry& pass, ModuleOp module, const PipelineOpti
   if (options.timePasses) *options.log << llvm::format("%9.2f ms  ", time.count()) << pass.name << "\n";
   if (options.printAfterAll) *options.log << "// after " << pass.name << "\n" << module << "\n";
   if (failed(verify(module))) {
-    module.emitRemark() << "the pass '" << pass.name << "' made this";
+    module.emitError() << "internal: the pass '" << pass.name << "' made this";
     return failure();
   }
   return success();
