@@ -93,7 +93,7 @@ SourcePlace readPlace(const llvm::json::Value* json) {
 
 // What mxc-stage wrote when it exited with 1.
 bool reportThrown(const StageOptions& options, const std::string& text, const std::string& object, const DiagnosticSink& sink) {
-  auto json = llvm::json::parse(nameCallers(text, object));
+  auto json = llvm::json::parse(nameCallers(text, object, options.source));
   if (!json) {
     llvm::consumeError(json.takeError());
     return fail(sink, {options.source}, "the model's code ended the staging process with exit code 1");
@@ -176,7 +176,7 @@ std::optional<std::string> stage(const StageOptions& options, const DiagnosticSi
   } else if (progress.phase != Progress::done) {
     reportDeath(options, result, progress, sink);
   } else {
-    return nameCallers(text, object);
+    return nameCallers(text, object, options.source);
   }
   return std::nullopt;
 }
