@@ -1,6 +1,7 @@
 // The command line of `mxc compile`, shared by `mxc run`. Flags are clang's where clang has them; -mcpu=native is read as -m cpu=native.
 #include <CLI/CLI.hpp>
 
+#include "codegen/lower_kernels.h"
 #include "driver/compile.h"
 #include "ir/optimizers.h"
 
@@ -27,6 +28,18 @@ bool readDim(const std::string& text, CompileOptions& options, DiagnosticPrinter
   }
   options.dims[text.substr(0, equals)] = std::stoll(number);
   return true;
+}
+
+bool checkCpu(const std::string& cpu, DiagnosticPrinter& printer) {
+  if (cpu == "native") return true;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& diagnostic) {
+    printer.error(Fault::usage, "-mcpu=" + cpu + ": " + diagnostic.str());
+    return mlir::success();
+  });
+  codegen::TargetOptions target;
+  target.cpu = cpu;
+  return mlir::succeeded(codegen::makeTargetMachine(mlir::UnknownLoc::get(&context), target));
 }
 
 }  // namespace
@@ -68,6 +81,7 @@ bool checkCompileOptions(CompileOptions& options, const RawCompileOptions& raw, 
     printer.error(Fault::usage, "--emit=" + raw.emit + ": one of graph, mlir, plan, llvm, asm, obj, exe is expected");
     return false;
   }
+  if (!checkCpu(options.cpu, printer)) return false;
   options.emit = emit->second;
   options.f64 = raw.dtype == "f64";
   options.stage_memory_limit_bytes = raw.stage_memory_mib << 20;

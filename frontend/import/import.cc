@@ -62,8 +62,9 @@ class Importer {
     return mlir::NameLoc::get(builder_.getStringAttr(name), result);
   }
 
-  bool fail(const json::Object& object, std::string message) {
+  bool fail(const json::Object& object, std::string message, Fault fault = Fault::input) {
     Diagnostic diagnostic;
+    diagnostic.fault = fault;
     diagnostic.place = place(object.get("at"));
     diagnostic.message = std::move(message);
     diagnostic.word = object.getString("op").value_or("").str();
@@ -217,6 +218,8 @@ class Importer {
     if (const json::Array* list = attributes->getArray("init_args"))
       for (const json::Value& argument : *list) arguments.push_back(readReal(argument).value_or(0));
     StringRef gradient = attributes->getString("gradient").value_or("write");
+    if (gradient == "add")
+      return fail(node, describe(node) + ": gradients that add up over steps (Gradient::add) are not supported in compiled training", Fault::unsupported);
     bool trainable = attributes->getBoolean("trainable").value_or(true) && gradient != "none";
     mlir::OperationState state(location(node, name), "mx.parameter");
     state.addAttribute("name", builder_.getStringAttr(name));
@@ -225,7 +228,6 @@ class Importer {
     state.addAttribute("trainable", builder_.getBoolAttr(trainable));
     state.addAttribute("lr_mult", builder_.getF64FloatAttr(attributes->getNumber("lr_mult").value_or(1)));
     state.addAttribute("wd_mult", builder_.getF64FloatAttr(attributes->getNumber("wd_mult").value_or(1)));
-    if (gradient == "add") state.addAttribute("mx.gradient", builder_.getStringAttr(gradient));
     state.addTypes(type);
     nodes_.push_back(builder_.create(state));
     return true;

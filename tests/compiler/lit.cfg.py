@@ -14,4 +14,7 @@ build = lit_config.params["bin"]
 config.test_exec_root = os.path.join(build, "tests", "compiler", "lit")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(build, "bin"), os.path.join(build, "tests", "tools"), lit_config.params["llvm"], os.environ["PATH"]])
+root = os.path.dirname(os.path.dirname(config.test_source_root))
+config.substitutions.append(("%{tblgen}", f"llvm-tblgen --dump-json -I {root} -I {lit_config.params['llvm']}/../include"))
+config.substitutions.append(("%{scripts}", os.path.join(root, "scripts")))
 config.substitutions.append(("%exits", "sh " + os.path.join(config.test_source_root, "exits.sh")))

@@ -131,6 +131,12 @@ TEST_F(Dsl, ExpressionsOfSymbolsAndNumbers) {
             "add0 = add(sub0, constant2)\n");
 }
 
+TEST_F(Dsl, ListsOfOperands) {
+  Symbol x = input("x", {batch(2), 3}), y = input("y", {batch(2), 4});
+  EXPECT_NE(to_string({concat({x, y}, {.axis = 1})}).find("concat0 = concat(x, y) {axis = 1}\n"), std::string::npos);
+  EXPECT_EQ(errorOf([&] { concat({x, Symbol()}); }), "concat is given an empty symbol as 'inputs'");
+}
+
 TEST_F(Dsl, InternalsAreWhatASymbolDependsOn) {
   Symbol x = input("x", {3}), unused = input("unused", {3});
   Symbol y = tanh(x + x);
