@@ -28,7 +28,7 @@ void add_threads(CLI::App* verb, Options* options) {
   verb->add_option("--threads", options->threads, "threads to compute with (default: one per CPU); the results do not depend on it")
       ->check(CLI::Range(1, 4096));
   verb->add_option_function<std::string>("--engine", [options](const std::string& kind) { options->naive = kind == "naive"; },
-                                         "threaded (default) or naive: everything in order, on one thread at a time")
+                                         "threaded (default): batches load while steps run; or naive: one operation after the other")
       ->check(CLI::IsMember({"threaded", "naive"}))
       ->type_name("KIND");
 }
