@@ -8,6 +8,8 @@
 namespace mxc::io {
 namespace {
 
+constexpr int64_t kLargestExtent = 1 << 15;  // rows or columns of a picture; keeps sizes far from overflow
+
 uint32_t big_endian(const std::string& bytes, size_t at) {
   const unsigned char* p = reinterpret_cast<const unsigned char*>(bytes.data()) + at;
   return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3];
@@ -33,12 +35,13 @@ absl::StatusOr<Column> read_idx(const std::string& path, uint32_t rank, const ch
                                                    bytes->size() < 4 ? "" : absl::StrCat(", found 0x", absl::Hex(big_endian(*bytes, 0), absl::kZeroPad8))));
   }
   if (bytes->size() < header) return absl::InvalidArgumentError(absl::StrCat(path, ": byte ", bytes->size(), ": the header ends early"));
-  uint64_t expected = header + big_endian(*bytes, 4);
   std::vector<int64_t> shape;
-  if (rank > 1) {
-    shape = {1, big_endian(*bytes, 8), big_endian(*bytes, 12)};
-    expected = header + uint64_t{big_endian(*bytes, 4)} * big_endian(*bytes, 8) * big_endian(*bytes, 12);
+  if (rank > 1) shape = {1, big_endian(*bytes, 8), big_endian(*bytes, 12)};
+  for (int64_t extent : shape) {
+    if (extent > kLargestExtent) return absl::InvalidArgumentError(absl::StrCat(path, ": byte 8: pictures of impossible size ", shape_text(shape)));
   }
+  uint64_t expected = header + big_endian(*bytes, 4);
+  if (rank > 1) expected = header + uint64_t{big_endian(*bytes, 4)} * static_cast<uint64_t>(shape[1] * shape[2]);
   if (bytes->size() != expected) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": byte ", bytes->size(), ": the file should end at byte ", expected));
   }

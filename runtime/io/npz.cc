@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -83,10 +84,10 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
     int64_t extent = 0;
     if (!absl::SimpleAtoi(part, &extent) || extent < 0) return damaged(place, absl::StrCat("the NPY header has a bad shape '", part, "'"));
     array->shape.push_back(extent);
-    if (extent != 0 && elements > std::numeric_limits<int64_t>::max() / 16 / static_cast<uint64_t>(extent)) {
-      return damaged(place, "the NPY header has an impossible shape");
-    }
-    elements *= static_cast<uint64_t>(extent);
+    // An extent of 0 counts as 1: the other extents alone must make a size that can be.
+    const uint64_t factor = std::max<uint64_t>(1, static_cast<uint64_t>(extent));
+    if (elements > std::numeric_limits<int64_t>::max() / 16 / factor) return damaged(place, "the NPY header has an impossible shape");
+    elements *= factor;
   }
   return absl::OkStatus();
 }
@@ -110,7 +111,7 @@ absl::Status find_directory(const std::string& file, const std::string& path, ui
   *start = load<uint32_t>(file, end + 16);
   if (end < 20 || load<uint32_t>(file, end - 20) != kZip64Locator) return absl::OkStatus();
   const uint64_t wide = load<uint64_t>(file, end - 20 + 8);
-  if (wide > file.size() - 56 || load<uint32_t>(file, wide) != kZip64End) return damaged(path, "the zip64 directory is damaged");
+  if (file.size() < 56 || wide > file.size() - 56 || load<uint32_t>(file, wide) != kZip64End) return damaged(path, "the zip64 directory is damaged");
   *count = load<uint64_t>(file, wide + 32);
   *start = load<uint64_t>(file, wide + 48);
   return absl::OkStatus();

@@ -86,6 +86,8 @@ TEST(Mnist, Faults) {
   EXPECT_EQ(error_of(files.address(), kInputs), labels + ": byte 0: wrong magic number, expected 0x00000801, found 0x00000803");
   files.dir.write("train-images-idx3-ubyte", files.images.substr(0, 7));
   EXPECT_EQ(error_of(files.address(), kInputs), images + ": byte 7: the header ends early");
+  files.dir.write("train-images-idx3-ubyte", header({0x803, 0, 0x80000000, 0x80000000}));
+  EXPECT_EQ(error_of(files.address(), kInputs), images + ": byte 8: pictures of impossible size 1x2147483648x2147483648");
   files.dir.write("train-images-idx3-ubyte", "");
   EXPECT_EQ(error_of(files.address(), kInputs), images + ": byte 0: wrong magic number, expected 0x00000803");
 }

@@ -73,6 +73,7 @@ TEST(Npy, DamagedHeaders) {
   EXPECT_EQ(with_shape("(2, x)"), "x: the NPY header has a bad shape ' x'");
   EXPECT_EQ(with_shape("(-2, 2)"), "x: the NPY header has a bad shape '-2'");
   EXPECT_EQ(with_shape("(4000000000000000000, 4)"), "x: the NPY header has an impossible shape");
+  EXPECT_EQ(with_shape("(0, 4000000000, 4000000000)"), "x: the NPY header has an impossible shape");
 }
 
 // Any cut or flipped bit gives an error or a data set, never more.
@@ -85,6 +86,13 @@ TEST(Npz, SurvivesDamage) {
     (void)read_npz(dir.write("bad", bad));
     (void)read_npz(dir.write("cut", good.substr(0, i)));
   }
+}
+
+// A zip64 locator in a file too short for what it points to.
+TEST(Npz, ShortZip64) {
+  TempDir dir;
+  const std::string locator = std::string("PK\3\4") + "PK\6\7" + std::string(16, '\x7f') + "PK\5\6" + std::string(18, '\0');
+  EXPECT_EQ(read_npz(dir.write("y", locator)).status().message(), dir.file("y") + ": the zip64 directory is damaged");
 }
 
 TEST(Npz, WritesTheSameBytesAgain) {
