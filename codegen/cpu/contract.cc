@@ -161,10 +161,10 @@ class ContractEmitter {
   }
 
   // Tiles of `rows` samples up to the end of the cell or of the batch; the last one repeats its last sample and does not store it.
-  void batchTiles(const Index& tile, int64_t rows, ArrayRef<ReductionBound> bounds, const Index& stripRow) {
+  void batchTiles(const Index& block, int64_t rows, ArrayRef<ReductionBound> bounds, const Index& stripRow) {
     Extent extent = plan_.extent(plan_.tile);
     rows = std::min(rows, extent.size);
-    Value base = k_.valueOf(tile * plan_.tileBlock), batch = k_.extentValue(extent);
+    Value base = k_.valueOf(block * plan_.tileBlock), batch = k_.extentValue(extent);
     Value end = b_.create<arith::MinSIOp>(loc_, b_.create<arith::AddIOp>(loc_, base, k_.constant(plan_.tileBlock)), batch);
     k_.loop(base, end, rows, {}, [&](Value counter, ValueRange) -> SmallVector<Value> {
       Index at = k_.newLoop(counter, extent.size), local = k_.newLoop(b_.create<arith::SubIOp>(loc_, counter, base), plan_.tileBlock);
@@ -176,6 +176,7 @@ class ContractEmitter {
         Value counts = i == 0 ? Value() : b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::slt, number, end);
         addRows(tile, i == 0 ? at : indexOf(clamped), at + Index(i), local + Index(i), counts, stripRow);
       }
+      tile.border = atBorder(plan_, 0, 1);
       emitTile(tile, bounds);
       return {};
     });
@@ -187,8 +188,8 @@ class ContractEmitter {
       Index at = first + local + Index(i);
       addRows(tile, at, at, local + Index(i), Value(), stripRow);
     }
-    if (local.isConstant() && first.isConstant() && plan_.tile >= 0) tile.border = atBorder(plan_, local.constant, rows);
-    else if (plan_.tile < 0) tile.border = atBorder(plan_, 0, 1);
+    // Tiles that are run in a loop are inside; along an axis that depends on the tile loop there is one block, from 0.
+    tile.border = local.isConstant() && atBorder(plan_, local.constant, rows);
     emitTile(tile, bounds);
   }
 

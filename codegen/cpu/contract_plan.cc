@@ -5,10 +5,13 @@ namespace mxc::codegen {
 namespace {
 
 constexpr int64_t kRegisterBytes = 32;       // AVX2; wider registers only make tiles of fewer registers
-constexpr int64_t kAccumulators = 12;     // of 16 registers; the others hold rhs and a broadcast
-constexpr int64_t kLatencyAccumulators = 8;  // so many independent sums keep two pipelines of latency 4 busy
-constexpr int64_t kCellRows = 96;         // rows of results in a cell: their scratch and their lhs stay in cache
-constexpr int64_t kChunkBytes = 20 << 10;  // rhs of a chunk, in a first-level cache of 32 KiB
+constexpr int64_t kAccumulators = 12;        // of 16 registers; the others hold rhs and a broadcast
+constexpr int64_t kCellRows = 96;            // the most rows of results in a cell: their scratch stays in the first-level cache
+constexpr int64_t kLeastRows = 24;           // and the least, which a chunk of rhs must serve
+constexpr int64_t kLhsBytes = 96 << 10;      // of lhs in a cell: a part of the second-level cache
+constexpr int64_t kLeastCells = 8;           // for threads to share
+constexpr int64_t kChunkBytes = 20 << 10;    // rhs of a chunk, in a first-level cache of 32 KiB
+constexpr int64_t kScratchBytes = 64 << 10;  // on the stack
 constexpr int64_t kMaxFull = 3;
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -139,35 +142,63 @@ class Planner {
     return extent(loop).size > layout.block ? layout.block : 0;
   }
 
-  // The part of the multiply-add slots that tiles over `loop` with `full` rows beside each fill.
-  double efficiency(int loop, int64_t full) const {
-    int64_t registers = ceilDiv(plan_.lanes * elementSize(), kRegisterBytes), most = std::max<int64_t>(1, kAccumulators / registers / full);
-    int64_t block = lhsBlock(loop);
-    int64_t size = block > 0 ? block : extent(loop).size, rows = balanced(size, most);
-    double accumulators = static_cast<double>(rows * full * registers) / kLatencyAccumulators;
-    return std::min(1.0, accumulators);
+  // Cycles that `rows` rows of a vector of `lanes` take a step: two multiply-adds and two loads a cycle, each sum once in four cycles.
+  double cyclesOf(int64_t rows, int64_t lanes) const {
+    int64_t registers = registersOf(lanes);
+    return std::max({static_cast<double>(rows * registers) / 2, static_cast<double>(rows + registers) / 2, 4.0});
+  }
+  double cyclesOfTiles(int64_t size, int64_t full, int64_t lanes) const {
+    int64_t count = ceilDiv(size, std::max<int64_t>(1, kAccumulators / registersOf(lanes) / full)), large = size % count;
+    return large * cyclesOf((size / count + 1) * full, lanes) + (count - large) * cyclesOf(size / count * full, lanes);
+  }
+  int64_t registersOf(int64_t lanes) const { return ceilDiv(lanes * elementSize(), kRegisterBytes); }
+
+  // Cycles a step and row, over all vectors, with tiles over `loop` and `full` rows beside each.
+  double costOf(int loop, int64_t full) const {
+    int64_t vectors = extent(plan_.c.vector).size, size = extent(loop).size, block = lhsBlock(loop);
+    if (block <= 0) block = size;
+    auto blocks = [&](int64_t lanes) {
+      double cycles = static_cast<double>(size / block) * cyclesOfTiles(block, full, lanes);
+      return size % block == 0 ? cycles : cycles + cyclesOfTiles(size % block, full, lanes);
+    };
+    double cycles = static_cast<double>(vectors / plan_.lanes) * blocks(plan_.lanes);
+    if (vectors % plan_.lanes != 0) cycles += blocks(vectors % plan_.lanes);
+    return cycles / static_cast<double>(size * full);
   }
 
+  // The cheapest tile; the innermost of equals. A batch tile is dearer for its last samples, a pair of loops for its code.
   void chooseTile() {
-    double best = 0;
+    double best = 1e30;
     auto consider = [&](int loop, int full) {
       if (lhsBlock(loop) < 0) return;
-      double score = efficiency(loop, full < 0 ? 1 : extent(full).size) - (full < 0 ? 0 : 0.01) - (extent(loop).isBatch() ? 0.2 : 0);
-      if (score < best) return;
-      best = score;
+      double cost = costOf(loop, full < 0 ? 1 : extent(full).size) * (full < 0 ? 1 : 1.02) * (extent(loop).isBatch() ? 1.2 : 1);
+      if (cost > best) return;
+      best = cost;
       plan_.tile = loop;
       plan_.full = full;
     };
     for (int loop = 0; loop < plan_.parallelCount(); ++loop)
       if (sharesRhs(loop)) consider(loop, -1);
-    for (int full = 0; full < plan_.parallelCount() && best < 0.75; ++full) {
+    for (int full = 0; full < plan_.parallelCount(); ++full) {
       if (!sharesRhs(full) || extent(full).isBatch() || extent(full).size > kMaxFull || lhsBlock(full) != 0) continue;
       for (int loop = 0; loop < plan_.parallelCount(); ++loop)
         if (loop != full && sharesRhs(loop)) consider(loop, full);
     }
     if (plan_.tile < 0) return;
-    int64_t block = lhsBlock(plan_.tile), size = extent(plan_.tile).size;
-    plan_.tileBlock = block > 0 ? block : std::min(size, kCellRows);
+    int64_t block = lhsBlock(plan_.tile);
+    plan_.tileBlock = block > 0 ? block : cellRows();
+  }
+
+  // Rows of the tile loop in a cell, whole tiles: as many as keep lhs in the second-level cache, but not so many that few cells are
+  // left to share among threads.
+  int64_t cellRows() const {
+    int64_t size = extent(plan_.tile).size, tile = plan_.tileRows(plan_.lanes);
+    int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(footprint(plan_.c.lhs, plan_.lhs) * static_cast<double>(elementSize())));
+    int64_t rows = std::clamp(kLhsBytes / bytes, kLeastRows, kCellRows), others = ceilDiv(extent(plan_.c.vector).size, plan_.lanes);
+    for (int loop = 0; loop < plan_.parallelCount(); ++loop)
+      if (loop != plan_.tile && loop != plan_.full && loop != plan_.c.vector) others *= extent(loop).size;
+    rows = std::min(rows, ceilDiv(size * others, kLeastCells));
+    return std::min(size, ceilDiv(rows, tile) * tile);
   }
 
   // ---- Padding ------------------------------------------------------------------------------------------------------------------
@@ -219,8 +250,8 @@ class Planner {
   }
 
   void chooseChunk() {
-    bool oneTile = plan_.tileBlock * plan_.stripSize <= plan_.tileRows(plan_.lanes);
-    if (oneTile) return;
+    int64_t rows = plan_.tileBlock * plan_.stripSize;
+    if (rows <= plan_.tileRows(plan_.lanes) || rows * plan_.fullSize() * plan_.lanes * elementSize() > kScratchBytes) return;
     Layout layout = layoutOf(rankedType(plan_.c.lhs));
     int64_t inner = layout.innermost();
     bool lhsLines = plan_.lhsInVectors || (plan_.tile >= 0 && inner >= 0 && coefficient(plan_.lhs[inner], plan_.tile) != 0);

@@ -92,12 +92,12 @@ const ConvShape kConvs[] = {
 class Conv : public testing::TestWithParam<ConvShape> {
  public:
   template <typename T>
-  void run(Direction direction, const char* element, bool wished) {
+  void run(Direction direction, const char* element, const std::string& after = "") {
     const ConvShape& s = GetParam();
     OpCase c = convCase(s, direction);
     c.element = element;
-    c.wished = wished;
-    SCOPED_TRACE(text(s) + " " + c.op + " " + element + (wished ? "" : " plain"));
+    c.after = after;
+    SCOPED_TRACE(text(s) + " " + c.op + " " + element + " " + after);
     auto program = OpProgram::compile(c);
     ASSERT_TRUE(program);
     double terms = direction == Direction::forward ? s.ic * s.kh * s.kw : direction == Direction::data ? s.oc * s.kh * s.kw : s.n * s.oh() * s.ow();
@@ -108,13 +108,14 @@ class Conv : public testing::TestWithParam<ConvShape> {
   }
 };
 
-TEST_P(Conv, Forward) { run<float>(Direction::forward, "f32", true); }
-TEST_P(Conv, BackwardData) { run<float>(Direction::data, "f32", true); }
-TEST_P(Conv, BackwardWeight) { run<float>(Direction::weight, "f32", true); }
+TEST_P(Conv, Forward) { run<float>(Direction::forward, "f32"); }
+TEST_P(Conv, Fused) { run<float>(Direction::forward, "f32", "tanh"); }
+TEST_P(Conv, BackwardData) { run<float>(Direction::data, "f32"); }
+TEST_P(Conv, BackwardWeight) { run<float>(Direction::weight, "f32"); }
 TEST_P(Conv, Double) {
-  run<double>(Direction::forward, "f64", true);
-  run<double>(Direction::data, "f64", true);
-  run<double>(Direction::weight, "f64", true);
+  run<double>(Direction::forward, "f64");
+  run<double>(Direction::data, "f64");
+  run<double>(Direction::weight, "f64");
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, Conv, testing::ValuesIn(kConvs));
 
