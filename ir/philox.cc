@@ -28,10 +28,29 @@ Value highWord(Body& b, Value wide) {
 }
 
 Value shiftRight(Body& b, Value x, int bits) { return b.builder.create<arith::ShRUIOp>(b.loc, x, b.constant(bits, x)); }
+Value shiftLeft(Body& b, Value x, int bits) { return b.builder.create<arith::ShLIOp>(b.loc, x, b.constant(bits, x)); }
+Value lowBits(Body& b, Value x, int bits) { return b.logicalAnd(x, b.constant((1 << bits) - 1, x)); }
+
+// The words of the block that serves `element` and its neighbours, 1 << shift of them.
+PhiloxWords blockOf(Body& b, const PhiloxKey& key, Value element, int shift) {
+  Value block = shiftRight(b, element, shift), iteration = b.constant(0, b.builder.getI32Type());
+  return philox(b, {lowWord(b, block), highWord(b, block), iteration, iteration}, key);
+}
+
+Value uniform32(Body& b, Value word, Type type) { return b.mul(b.cast(shiftRight(b, word, 8), type), b.constant(0x1p-24, type)); }
+
+// The 64-bit number high:low without its last 11 bits, as 26 and 27 bits that are exact in a double.
+Value uniform64(Body& b, Value low, Value high, Type type) {
+  Value upper = shiftRight(b, high, 6);
+  Value lower = b.builder.create<arith::OrIOp>(b.loc, shiftLeft(b, lowBits(b, high, 6), 21), shiftRight(b, low, 11));
+  return b.add(b.mul(b.cast(upper, type), b.constant(0x1p-26, type)), b.mul(b.cast(lower, type), b.constant(0x1p-53, type)));
+}
+
+bool isWide(Type type) { return type.getIntOrFloatBitWidth() > 32; }
 
 }  // namespace
 
-PhiloxWords philox(Body& b, PhiloxWords c, std::array<Value, 2> key) {
+PhiloxWords philox(Body& b, PhiloxWords c, PhiloxKey key) {
   for (int round = 0; round < 10; ++round) {
     auto [low0, high0] = wideProduct(b, c[0], kMultiplier0);
     auto [low1, high1] = wideProduct(b, c[2], kMultiplier1);
@@ -41,26 +60,41 @@ PhiloxWords philox(Body& b, PhiloxWords c, std::array<Value, 2> key) {
   return c;
 }
 
-PhiloxWords randomWords(Body& b, Value seed, Value step, int64_t stream, Value element) {
+PhiloxKey philoxKey(Body& b, Value seed, Value step, int64_t stream) {
   Type i32 = b.builder.getI32Type();
-  Value count = step ? lowWord(b, step) : b.constant(0, i32);
-  return philox(b, {lowWord(b, element), b.constant(static_cast<int32_t>(stream), i32), count, b.constant(step ? 1 : 0, i32)},
-                {lowWord(b, seed), highWord(b, seed)});
+  if (!step) step = b.constant(-1, b.builder.getI64Type());
+  Value shard = b.constant(0, i32), number = b.constant(static_cast<int32_t>(stream), i32);
+  PhiloxWords words = philox(b, {lowWord(b, step), highWord(b, step), shard, number}, {lowWord(b, seed), highWord(b, seed)});
+  return {words[0], words[1]};
 }
 
-Value uniformFrom(Body& b, Value high, Value low, Type element) {
-  if (element.getIntOrFloatBitWidth() <= 32) return b.mul(b.cast(shiftRight(b, high, 8), element), b.constant(0x1p-24, element));
-  b.match(high, low);
-  // 26 and 27 bits, each exact in a double.
-  Value upper = b.cast(shiftRight(b, high, 6), element), lower = b.cast(shiftRight(b, low, 5), element);
-  return b.add(b.mul(upper, b.constant(0x1p-26, element)), b.mul(lower, b.constant(0x1p-53, element)));
+Value randomUniform(Body& b, PhiloxKey key, Value element, Type type) {
+  if (isWide(type)) {
+    PhiloxWords words = blockOf(b, key, element, 1);
+    Value odd = b.ne(lowBits(b, element, 1), b.constant(0, element));
+    return uniform64(b, b.select(odd, words[2], words[0]), b.select(odd, words[3], words[1]), type);
+  }
+  PhiloxWords words = blockOf(b, key, element, 2);
+  Value place = lowBits(b, element, 2), chosen = words[0];
+  for (int i = 1; i < 4; ++i) chosen = b.select(b.eq(place, b.constant(i, place)), words[i], chosen);
+  return uniform32(b, chosen, type);
 }
 
-Value normalFrom(Body& b, const PhiloxWords& words, Type element) {
+Value randomNormal(Body& b, PhiloxKey key, Value element, Type type) {
+  Value u, v;
+  if (isWide(type)) {
+    PhiloxWords words = blockOf(b, key, element, 0);
+    u = uniform64(b, words[0], words[1], type);
+    v = uniform64(b, words[2], words[3], type);
+  } else {
+    PhiloxWords words = blockOf(b, key, element, 1);
+    Value odd = b.ne(lowBits(b, element, 1), b.constant(0, element));
+    u = uniform32(b, b.select(odd, words[2], words[0]), type);
+    v = uniform32(b, b.select(odd, words[3], words[1]), type);
+  }
   // 1 - u lies in (0, 1]: its logarithm is finite.
-  Value u = b.sub(b.constant(1, element), uniformFrom(b, words[0], words[1], element));
-  Value angle = b.mul(uniformFrom(b, words[2], words[3], element), b.constant(6.28318530717958647692, element));
-  return b.mul(b.sqrt(b.mul(b.constant(-2, element), b.log(u))), b.cos(angle));
+  Value radius = b.sqrt(b.mul(b.constant(-2, type), b.log(b.sub(b.constant(1, type), u))));
+  return b.mul(radius, b.cos(b.mul(v, b.constant(6.28318530717958647692, type))));
 }
 
 }  // namespace mxc

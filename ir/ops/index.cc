@@ -97,12 +97,15 @@ LogicalResult EmbeddingGradOp::lower(KernelBuilder& k) {
     k.each({Extent{type.getDimSize(0), 0}, Extent{columns, 0}}, [&](At r) {
       k.store(getOutput(), {r[0], first + r[1]}, k.body().constant(0, type.getElementType()));
     });
-    SmallVector<Extent> samples = allExtents(index);
-    samples.push_back(Extent{columns, 0});
-    k.each(samples, [&](At r) {
-      At sample = r.drop_back();
-      Index row = k.indexFrom(k.load(getIndex(), sample)), column = first + r.back();
-      k.accumulate(getOutput(), {row, column}, k.load(getDy(), with(sample, column)));
+    SmallVector<Extent> extents = allExtents(index);
+    SmallVector<Range> samples(extents.begin(), extents.end());
+    k.fold({}, samples, [&](At sample, ValueRange) {
+      Index row = k.indexFrom(k.load(getIndex(), sample));
+      k.each({Extent{columns, 0}}, [&](At r) {
+        Index column = first + r[0];
+        k.accumulate(getOutput(), {row, column}, k.load(getDy(), with(sample, column)));
+      });
+      return SmallVector<Value>{};
     });
   });
   return success();

@@ -1,4 +1,4 @@
-// Each element draws its own Philox block, keyed by its logical number.
+// Each element makes its own draw, from its logical number.
 #include "ir/ops/random.h"
 
 #include "ir/philox.h"
@@ -19,12 +19,10 @@ void registerFamily_random(MxDialect& dialect) {
 
 namespace {
 
-// The words of the element of `result` at `at`.
-PhiloxWords wordsAt(KernelBuilder& k, Value result, At at, Value seed, Value step, int64_t stream) {
+PhiloxKey keyOf(KernelBuilder& k, Value seed, Value step, int64_t stream) {
   Value seedNumber = k.load(seed, {}), stepNumber = step ? k.load(step, {}) : Value();
-  Value element = k.elementNumber(result, at);
   Body b = k.body();
-  return randomWords(b, seedNumber, stepNumber, stream, element);
+  return philoxKey(b, seedNumber, stepNumber, stream);
 }
 
 }  // namespace
@@ -35,10 +33,11 @@ bool RandomUniformOp::canOverwrite(unsigned, unsigned) { return false; }
 LogicalResult RandomUniformOp::lower(KernelBuilder& k) {
   Type element = rankedType(getOutput()).getElementType();
   k.forall(getOutput(), [&](At p) {
-    PhiloxWords words = wordsAt(k, getOutput(), p, getSeed(), getStep(), getStream());
+    PhiloxKey key = keyOf(k, getSeed(), getStep(), getStream());
+    Value number = k.elementNumber(getOutput(), p);
     Body b = k.body();
     double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
-    Value scaled = b.mul(uniformFrom(b, words[0], words[1], element), b.constant(high - low, element));
+    Value scaled = b.mul(randomUniform(b, key, number, element), b.constant(high - low, element));
     k.store(getOutput(), p, b.add(scaled, b.constant(low, element)));
   });
   return success();
@@ -50,9 +49,10 @@ bool RandomNormalOp::canOverwrite(unsigned, unsigned) { return false; }
 LogicalResult RandomNormalOp::lower(KernelBuilder& k) {
   Type element = rankedType(getOutput()).getElementType();
   k.forall(getOutput(), [&](At p) {
-    PhiloxWords words = wordsAt(k, getOutput(), p, getSeed(), getStep(), getStream());
+    PhiloxKey key = keyOf(k, getSeed(), getStep(), getStream());
+    Value number = k.elementNumber(getOutput(), p);
     Body b = k.body();
-    Value scaled = b.mul(normalFrom(b, words, element), b.constant(getDeviation().convertToDouble(), element));
+    Value scaled = b.mul(randomNormal(b, key, number, element), b.constant(getDeviation().convertToDouble(), element));
     k.store(getOutput(), p, b.add(scaled, b.constant(getMean().convertToDouble(), element)));
   });
   return success();
@@ -90,11 +90,12 @@ LogicalResult DropoutApplyOp::buildGradient(GradientBuilder& g) {
 LogicalResult DropoutApplyOp::lower(KernelBuilder& k) {
   Type element = rankedType(getInput()).getElementType();
   k.forall(getOutput(), [&](At p) {
-    PhiloxWords words = wordsAt(k, getOutput(), p, getSeed(), getStep(), getStream());
+    PhiloxKey key = keyOf(k, getSeed(), getStep(), getStream());
+    Value number = k.elementNumber(getOutput(), p);
     Value x = k.load(getInput(), p);
     Body b = k.body();
     double rate = getRate().convertToDouble();
-    Value kept = b.ge(uniformFrom(b, words[0], words[1], element), b.constant(rate, element));
+    Value kept = b.ge(randomUniform(b, key, number, element), b.constant(rate, element));
     Value scaled = b.mul(x, b.constant(1 / (1 - rate), element));
     k.store(getOutput(), p, b.select(kept, scaled, b.constant(0, element)));
   });

@@ -287,7 +287,8 @@ LogicalResult SliceOp::inferTypes() {
 LogicalResult SliceOp::buildGradient(GradientBuilder& g) {
   TensorType type = rankedType(getInput());
   SmallVector<int64_t> begin, step;
-  for (const AxisSlice& slice : *slicesOf(*this, type)) begin.push_back(slice.begin), step.push_back(slice.step);
+  SmallVector<AxisSlice> slices = *slicesOf(*this, type);
+  for (const AxisSlice& slice : slices) begin.push_back(slice.begin), step.push_back(slice.step);
   g.set(0, g.make<SliceGradOp>({g.dy()}, {numbers(g.builder, "size", type.getShape()), numbers(g.builder, "begin", begin), numbers(g.builder, "step", step)}));
   return success();
 }
