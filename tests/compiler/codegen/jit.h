@@ -20,6 +20,10 @@ class Jit {
         llvm::cantFail(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
     llvm::cantFail(jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")));
   }
+  template <typename T>
+  T* address(llvm::StringRef name) {
+    return llvm::cantFail(jit_->lookup(name)).toPtr<T*>();
+  }
   plan::Kernel kernel(llvm::StringRef name) { return llvm::cantFail(jit_->lookup(name)).toPtr<plan::Kernel>(); }
 
  private:

@@ -1,0 +1,99 @@
+// Cases of the elementwise family.
+#include <cmath>
+
+#include "tests/compiler/ops/op_case.h"
+
+namespace mxc::ops_test {
+namespace {
+
+using Unary = double (*)(double);
+using Binary = double (*)(double, double);
+
+OpCase unary(std::string name, std::string attributes, Input input, std::function<double(double)> f, bool differentiable = true) {
+  OpCase c{name + (input.dims.empty() ? "/scalar" : ""), "mx." + name, attributes, {input}, [f](const Arrays& in) {
+             return Arrays{tabulate(in[0].dims, [&](const Place& p) { return f(in[0](p)); })};
+           }};
+  if (name == "cast") c.name += attributes.find("i32") != std::string::npos ? "/to_integer" : "/from_integer";
+  if (differentiable) c.differentiable = {0};
+  return c;
+}
+
+Dims broadcastDims(const Dims& a, const Dims& b) {
+  Dims dims(std::max(a.size(), b.size()), 1);
+  for (const Dims* d : {&a, &b})
+    for (size_t i = 0; i < d->size(); ++i) dims[dims.size() - 1 - i] = std::max(dims[dims.size() - 1 - i], (*d)[d->size() - 1 - i]);
+  return dims;
+}
+
+double broadcastRead(const Array& a, const Place& p) {
+  Place q(a.dims.size());
+  for (size_t i = 0; i < q.size(); ++i) q[i] = a.dims[i] == 1 ? 0 : p[p.size() - q.size() + i];
+  return a(q);
+}
+
+OpCase binary(std::string name, std::string what, Input a, Input b, Binary f) {
+  return {name + "/" + what, "mx." + name, "{}", {std::move(a), std::move(b)}, [f](const Arrays& in) {
+            return Arrays{tabulate(broadcastDims(in[0].dims, in[1].dims),
+                                   [&](const Place& p) { return f(broadcastRead(in[0], p), broadcastRead(in[1], p)); })};
+          }, {0, 1}};
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+}  // namespace
+
+std::vector<OpCase> elementwiseCases() {
+  const Dims odd = {kN, 3, 5};
+  std::vector<OpCase> cases = {
+      unary("neg", "{}", real(odd), [](double x) { return -x; }),
+      unary("exp", "{}", real(odd), Unary(std::exp)),
+      unary("log", "{}", positive(odd), Unary(std::log)),
+      unary("log1p", "{}", real(odd, -0.5, 2), Unary(std::log1p)),
+      unary("tanh", "{}", real(odd), Unary(std::tanh)),
+      unary("tanh", "{}", real({}), Unary(std::tanh)),
+      unary("sigmoid", "{}", real(odd), sigmoid),
+      unary("relu", "{}", awayFromZero(odd), [](double x) { return std::max(x, 0.0); }),
+      unary("softplus", "{}", real(odd), [](double x) { return std::log1p(std::exp(x)); }),
+      unary("silu", "{}", real(odd), [](double x) { return x * sigmoid(x); }),
+      unary("gelu", "{}", real(odd), [](double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }),
+      unary("abs", "{}", awayFromZero(odd), [](double x) { return std::fabs(x); }),
+      unary("sqrt", "{}", positive(odd), Unary(std::sqrt)),
+      unary("rsqrt", "{}", positive(odd), [](double x) { return 1 / std::sqrt(x); }),
+      unary("square", "{}", real(odd), [](double x) { return x * x; }),
+      unary("erf", "{}", real(odd), Unary(std::erf)),
+      unary("sin", "{}", real(odd), Unary(std::sin)),
+      unary("cos", "{}", real(odd), Unary(std::cos)),
+      unary("stop_gradient", "{}", real(odd), [](double x) { return x; }, false),
+      unary("leaky_relu", "{slope = 0.1 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.1 * x; }),
+      unary("elu", "{alpha = 0.7 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); }),
+      unary("cast", "{to = $T}", Input{odd, Kind::i32, -9, 9}, [](double x) { return x; }, false),
+      unary("cast", "{to = i32}", real(odd, -9, 9), [](double x) { return std::trunc(x); }, false),
+  };
+  // What is not a multiple of any vector, and what is smaller.
+  for (const Dims& dims : {Dims{1}, Dims{17}, Dims{kN}, Dims{kN, 1}, Dims{kN, 33}, Dims{2, 1, 3, 1}}) {
+    OpCase c = unary("tanh", "{}", real(dims), Unary(std::tanh));
+    c.name += "/";
+    for (int64_t dim : dims) c.name += (dim == kN ? "n" : std::to_string(dim)) + std::string("_");
+    cases.push_back(c);
+  }
+  Binary add = [](double a, double b) { return a + b; }, sub = [](double a, double b) { return a - b; };
+  Binary mul = [](double a, double b) { return a * b; }, div = [](double a, double b) { return a / b; };
+  struct Shapes {
+    const char* what;
+    Dims a, b;
+  };
+  for (const Shapes& s : {Shapes{"same", {kN, 5}, {kN, 5}}, Shapes{"row", {kN, 5}, {5}}, Shapes{"column", {kN, 5}, {kN, 1}},
+                          Shapes{"outer", {kN, 1}, {1, 7}}, Shapes{"scalar", {}, {kN, 3}}, Shapes{"inner", {2, 1, 4}, {3, 1}},
+                          Shapes{"channels", {kN, 3, 2, 2}, {3, 1, 1}}}) {
+    cases.push_back(binary("add", s.what, real(s.a), real(s.b), add));
+    cases.push_back(binary("sub", s.what, real(s.a), real(s.b), sub));
+    cases.push_back(binary("mul", s.what, real(s.a), real(s.b), mul));
+    cases.push_back(binary("div", s.what, real(s.a), positive(s.b), div));
+  }
+  cases.push_back(binary("pow", "same", positive({kN, 5}), real({kN, 5}), Binary(std::pow)));
+  cases.push_back(binary("maximum", "row", real({kN, 5}), real({5}), [](double a, double b) { return std::max(a, b); }));
+  cases.push_back(binary("minimum", "row", real({kN, 5}), real({5}), [](double a, double b) { return std::min(a, b); }));
+  return cases;
+}
+
+}  // namespace mxc::ops_test

@@ -1,0 +1,99 @@
+// See graph.h.
+#include "tests/compiler/ops/graph.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+
+using namespace mlir;
+
+namespace mxc::ops_test {
+namespace {
+
+DictionaryAttr attributesOf(const OpCase& c, FloatType element) {
+  std::string text = c.attributes.empty() ? "{}" : c.attributes;
+  for (size_t at; (at = text.find("$T")) != std::string::npos;) text.replace(at, 2, element.isF32() ? "f32" : "f64");
+  return cast<DictionaryAttr>(parseAttribute(text, element.getContext()));
+}
+
+// The gradients of `wanted` arguments, from those of `outputs`, through all operations of the block.
+FailureOr<SmallVector<Value>> backward(OpBuilder& b, Block& block, ArrayRef<Value> outputs, ArrayRef<Value> dys, ArrayRef<Value> wanted) {
+  llvm::DenseSet<Value> needed(wanted.begin(), wanted.end());
+  llvm::DenseMap<Value, Value> gradients;
+  auto add = [&](Value value, Value gradient) {
+    Value& sum = gradients[value];
+    if (sum) sum = makeOp(b, value.getLoc(), "mx.add", {sum, gradient}, {}, 1)->getResult(0);
+    else sum = gradient;
+  };
+  SmallVector<Operation*> ops;
+  for (Operation& op : block) {
+    ops.push_back(&op);
+    if (llvm::any_of(op.getOperands(), [&](Value v) { return needed.contains(v); }))
+      for (Value result : op.getResults()) needed.insert(result);
+  }
+  for (auto [output, dy] : llvm::zip(outputs, dys)) add(output, dy);
+  for (Operation* op : llvm::reverse(ops)) {
+    SmallVector<Value> given;
+    for (Value result : op->getResults()) given.push_back(gradients.lookup(result));
+    SmallVector<bool> wants;
+    for (Value operand : op->getOperands()) wants.push_back(needed.contains(operand) && isa<FloatType>(rankedType(operand).getElementType()));
+    if (llvm::none_of(given, [](Value v) { return v; }) || llvm::none_of(wants, [](bool w) { return w; })) continue;
+    GradientBuilder g(b, op, given, wants);
+    if (failed(cast<mx::OpRules>(op).buildGradient(g))) return op->emitError("has no gradient");
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      if (wants[i] && g.get(i)) add(op->getOperand(i), g.get(i));
+  }
+  SmallVector<Value> result;
+  for (Value argument : wanted) {
+    if (!gradients.lookup(argument)) return emitError(argument.getLoc(), "nothing depends on an operand that is differentiable");
+    result.push_back(gradients.lookup(argument));
+  }
+  return result;
+}
+
+}  // namespace
+
+TensorType inputType(const Input& input, FloatType element) {
+  Builder b(element.getContext());
+  Type types[] = {element, b.getI32Type(), b.getI64Type(), b.getIntegerType(8, false)};
+  Dims dims = input.dims;
+  int64_t batch = -1;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] == kN) dims[batch = static_cast<int64_t>(i)] = kCompiled;
+  return tensorType(dims, types[static_cast<int>(input.kind)], batch);
+}
+
+FailureOr<Graph> buildGraph(const OpCase& c, FloatType element, size_t results) {
+  Location loc = UnknownLoc::get(element.getContext());
+  Graph graph;
+  graph.module = ModuleOp::create(loc);
+  graph.wide = element.isF64();
+  OpBuilder b(graph.module->getBodyRegion());
+  graph.function = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
+  Block& block = *graph.function.addEntryBlock();
+  b.setInsertionPointToEnd(&block);
+  SmallVector<Value> inputs, outputs, dys, wanted;
+  for (const Input& input : c.inputs) inputs.push_back(block.addArgument(inputType(input, element), loc));
+  if (c.build) {
+    outputs = c.build(b, loc, inputs);
+  } else {
+    OperationState state(loc, c.op);
+    state.addOperands(inputs);
+    state.addAttributes(attributesOf(c, element).getValue());
+    state.addTypes(SmallVector<Type>(c.results, UnrankedTensorType::get(element)));
+    Operation* op = b.create(state);
+    if (failed(cast<mx::OpRules>(op).inferTypes())) return failure();
+    outputs = SmallVector<Value>(op->getResults());
+  }
+  outputs.resize(results);
+  if (!c.differentiable.empty()) {
+    for (Value output : outputs) dys.push_back(block.addArgument(plain(rankedType(output)), loc));
+    for (unsigned i : c.differentiable) wanted.push_back(inputs[i]);
+    FailureOr<SmallVector<Value>> gradients = backward(b, block, outputs, dys, wanted);
+    if (failed(gradients)) return failure();
+    outputs.append(*gradients);
+  }
+  b.create<func::ReturnOp>(loc, outputs);
+  graph.function.setType(b.getFunctionType(block.getArgumentTypes(), ValueRange(outputs).getTypes()));
+  return graph;
+}
+
+}  // namespace mxc::ops_test
