@@ -17,8 +17,8 @@ namespace mxc::driver {
 enum class Emit { graph, mlir, plan, llvm, assembly, object, executable };
 
 struct CompileOptions {
-  std::string source;                   // model.cpp, or symbol JSON (.json)
-  std::string output;                   // empty: after the source; "-": standard output
+  std::string source;  // model.cpp, or symbol JSON (.json)
+  std::string output;  // empty: after the source; "-": standard output
   Emit emit = Emit::executable;
   std::string model;                    // which of several; empty: the only one
   int level = 2;                        // -O

@@ -74,7 +74,8 @@ Reproducer::Reproducer(std::string path, const std::string& text) : path_(std::m
 Reproducer::~Reproducer() { pending.store(nullptr, std::memory_order_release); }
 
 void Reproducer::write(DiagnosticPrinter& printer) {
-  if (llvm::Error error = writeWholeFile(path_, text_)) return printer.error(frontend::Fault::internal, llvm::toString(std::move(error)));
+  if (llvm::Error error = writeWholeFile(path_, text_))
+    return printer.error(frontend::Fault::internal, llvm::toString(std::move(error)));
   printer.error(frontend::Fault::internal, "this is a bug of mxc; to reproduce it: mxc compile " + path_);
 }
 

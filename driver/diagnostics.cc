@@ -30,7 +30,8 @@ ExitCode exitCodeOf(Fault fault) {
 
 // What stands in the source for an operation: its function in the DSL, or an operator.
 std::vector<std::string> spellings(const std::string& op) {
-  static const std::map<std::string, std::string> kOperators = {{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}, {"neg", "-"}};
+  static const std::map<std::string, std::string> kOperators = {
+      {"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}, {"neg", "-"}};
   std::vector<std::string> words;
   if (op.empty()) return words;
   const frontend::OpSchema* schema = frontend::findOpSchema(op);
@@ -89,13 +90,15 @@ const std::vector<std::string>& DiagnosticPrinter::lines(const std::string& file
   return entry->second;
 }
 
-void DiagnosticPrinter::printPlaced(const SourcePlace& place, const char* kind, const std::string& message, const std::string& word) {
+void DiagnosticPrinter::printPlaced(const SourcePlace& place, const char* kind, const std::string& message,
+                                    const std::string& word) {
   const auto& source = lines(place.file);
   bool shown = place.line > 0 && place.line <= source.size();
   std::pair<size_t, size_t> caret{place.column, 1};
   if (shown) caret = findCaret(source[place.line - 1], spellings(word), place.column);
   bool error = std::string(kind) == "error";
-  std::string text = colored("1", asText(place, caret.first) + ": ") + colored(error ? "1;31" : "1;36", std::string(kind) + ": ") + colored("1", message) + "\n";
+  std::string text = colored("1", asText(place, caret.first) + ": ") + colored(error ? "1;31" : "1;36", std::string(kind) + ": ") +
+                     colored("1", message) + "\n";
   if (shown && caret.first) {
     const std::string& line = source[place.line - 1];
     std::string margin;

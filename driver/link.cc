@@ -9,9 +9,11 @@ namespace mxc::driver {
 
 using frontend::Fault;
 
-std::string linkProgram(const std::string& object, const CompileOptions& options, const WorkDirectory& work, DiagnosticPrinter& printer) {
+std::string linkProgram(const std::string& object, const CompileOptions& options, const WorkDirectory& work,
+                        DiagnosticPrinter& printer) {
   std::string objectPath = work.file("model.o"), programPath = work.file("program"), folder = installRoot() + "/lib/";
-  if (llvm::Error error = writeWholeFile(objectPath, object)) return printer.error(Fault::input, llvm::toString(std::move(error))), "";
+  if (llvm::Error error = writeWholeFile(objectPath, object))
+    return printer.error(Fault::input, llvm::toString(std::move(error))), "";
   auto list = readWholeFile(folder + "link_runtime.txt");
   if (!list) return printer.error(Fault::internal, "the runtime is not installed: " + llvm::toString(list.takeError())), "";
   std::vector<std::string> command = {options.host_compiler, "-o", programPath, objectPath};
@@ -22,7 +24,8 @@ std::string linkProgram(const std::string& object, const CompileOptions& options
     command.push_back(line.starts_with("-") || line.starts_with("/") ? line.str() : folder + line.str());
   }
   frontend::ProcessResult result = frontend::runProcess(command, {.stdout_to_stderr = true, .verbose = options.verbose});
-  if (!result.started) return printer.error(Fault::input, "cannot run the host compiler '" + options.host_compiler + "': " + result.error), "";
+  if (!result.started)
+    return printer.error(Fault::input, "cannot run the host compiler '" + options.host_compiler + "': " + result.error), "";
   if (result.exit_code != 0 || result.signal) return printer.error(Fault::internal, "linking failed"), "";
   auto program = readWholeFile(programPath);
   if (!program) return printer.error(Fault::internal, llvm::toString(program.takeError())), "";

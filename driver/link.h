@@ -9,6 +9,7 @@
 namespace mxc::driver {
 
 // Links `object` with the runtime into a program, whose bytes are returned. Empty after an error, which has been printed.
-std::string linkProgram(const std::string& object, const CompileOptions& options, const WorkDirectory& work, DiagnosticPrinter& printer);
+std::string linkProgram(const std::string& object, const CompileOptions& options, const WorkDirectory& work,
+                        DiagnosticPrinter& printer);
 
 }  // namespace mxc::driver

@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
     // What follows a program's own verb is the program's (CLI11's prefix command); a "--" before it is allowed and says nothing more.
     std::vector<std::string> arguments(argv + 1, argv + argc);
     if (!arguments.empty() && arguments.front() == "run")
-      if (auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end()) arguments.erase(separator);
+      if (auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end())
+        arguments.erase(separator);
     std::reverse(arguments.begin(), arguments.end());
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {

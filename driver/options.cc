@@ -12,8 +12,8 @@ using frontend::Fault;
 namespace {
 
 const std::map<std::string, Emit>& emitNames() {
-  static const std::map<std::string, Emit> names = {{"graph", Emit::graph}, {"mlir", Emit::mlir},       {"plan", Emit::plan},
-                                                    {"llvm", Emit::llvm},   {"asm", Emit::assembly},    {"obj", Emit::object},
+  static const std::map<std::string, Emit> names = {{"graph", Emit::graph},   {"mlir", Emit::mlir},    {"plan", Emit::plan},
+                                                    {"llvm", Emit::llvm},     {"asm", Emit::assembly}, {"obj", Emit::object},
                                                     {"exe", Emit::executable}};
   return names;
 }
@@ -47,15 +47,24 @@ bool checkCpu(const std::string& cpu, DiagnosticPrinter& printer) {
 void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions& raw) {
   app.add_option("model.cpp", options.source, "The model: C++ with MXC_MODEL, or symbol JSON (.json)")->required();
   app.add_option("-O", options.level, "Optimisation level")->check(CLI::Range(0, 3))->capture_default_str();
-  app.add_option("-m", raw.machine, "-mcpu=NAME: the processor to compile for; native is this machine's")->type_name("cpu=NAME")->expected(1);
-  app.add_option("-D", options.defines, "Define a macro while the model is staged")->type_name("NAME[=VALUE]")->allow_extra_args(false);
+  app.add_option("-m", raw.machine, "-mcpu=NAME: the processor to compile for; native is this machine's")
+      ->type_name("cpu=NAME")
+      ->expected(1);
+  app.add_option("-D", options.defines, "Define a macro while the model is staged")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
   app.add_option("--dim", raw.dims, "Override a dimension: --dim batch=1")->type_name("NAME=SIZE")->allow_extra_args(false);
   app.add_option("--model", options.model, "Which MXC_MODEL of the file");
   app.add_option("--optimizer", options.optimizer, "The kind of optimizer instead of the model's");
   app.add_option("--dtype", raw.dtype, "The model's floating type")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
-  app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model and links the program")->capture_default_str();
-  app.add_option("--stage-time-limit", options.stage_time_limit_seconds, "Seconds that the model's code may take")->check(CLI::Range(1, 86400))->capture_default_str();
-  app.add_option("--stage-memory-limit", raw.stage_memory_mib, "MiB of memory that the model's code may take")->check(CLI::Range(64, 1 << 24))->capture_default_str();
+  app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model and links the program")
+      ->capture_default_str();
+  app.add_option("--stage-time-limit", options.stage_time_limit_seconds, "Seconds that the model's code may take")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  app.add_option("--stage-memory-limit", raw.stage_memory_mib, "MiB of memory that the model's code may take")
+      ->check(CLI::Range(64, 1 << 24))
+      ->capture_default_str();
   app.add_flag("-v,--verbose", options.verbose, "Print the commands that are run");
   app.add_flag("--time-passes", options.time_passes, "Print how long each pass took");
   app.add_flag("--save-temps", options.save_temps, "Keep the intermediate files, in OUTPUT.temps");

@@ -25,7 +25,9 @@ class Writer {
         json_.attribute("buffer", h.buffer);
         json_.attribute("default", h.default_value);
       });
-      json_.attributeArray("parameters", [&] { for (uint32_t id : plan_.parameters()) json_.value(id); });
+      json_.attributeArray("parameters", [&] {
+        for (uint32_t id : plan_.parameters()) json_.value(id);
+      });
       json_.attribute("trainable", static_cast<int64_t>(plan_.header().trainable_count));
       list("optimizer_slots", plan_.optimizer_slots(), [&](const plan::Binding& b) { binding(b, false); });
       list("graphs", plan_.graphs(), [&](const plan::Graph& g) { graph(g); });
@@ -58,10 +60,14 @@ class Writer {
     json_.attribute("dtype", core::dtype_name(buffer.dtype));
     json_.attribute("space", kSpaces[static_cast<int>(buffer.space)]);
     json_.attribute("device", buffer.device);
-    json_.attributeArray("dims", [&] { for (int i = 0; i < buffer.rank; ++i) json_.value(buffer.dims[i]); });
+    json_.attributeArray("dims", [&] {
+      for (int i = 0; i < buffer.rank; ++i) json_.value(buffer.dims[i]);
+    });
     json_.attribute("batch_axis", buffer.batch_axis);
     json_.attribute("batch_unit", buffer.batch_unit);
-    json_.attributeArray("order", [&] { for (int i = 0; i < buffer.rank; ++i) json_.value(buffer.order[i]); });
+    json_.attributeArray("order", [&] {
+      for (int i = 0; i < buffer.rank; ++i) json_.value(buffer.order[i]);
+    });
     json_.attribute("block_axis", buffer.block_axis);
     json_.attribute("block", buffer.block);
     json_.attribute("offset", static_cast<int64_t>(buffer.offset));
@@ -122,7 +128,9 @@ class Writer {
       json_.attribute("access", kAccesses[static_cast<int>(arg.access)]);
       if (arg.stride) json_.attribute("stride", arg.stride);
     });
-    json_.attributeArray("after", [&] { for (uint32_t dep : plan_.deps(step)) json_.value(dep); });
+    json_.attributeArray("after", [&] {
+      for (uint32_t dep : plan_.deps(step)) json_.value(dep);
+    });
   }
 
   const PlanView& plan_;

@@ -50,7 +50,8 @@ std::string typeText(const plan::Buffer& buffer) {
   if (plain) return text;
   text += " order";
   for (int i = 0; i < buffer.rank; ++i) text += " " + std::to_string(buffer.order[i]);
-  if (buffer.block_axis >= 0) text += ", axis " + std::to_string(buffer.block_axis) + " in blocks of " + std::to_string(buffer.block);
+  if (buffer.block_axis >= 0)
+    text += ", axis " + std::to_string(buffer.block_axis) + " in blocks of " + std::to_string(buffer.block);
   return text;
 }
 
@@ -89,7 +90,8 @@ class Text {
       const plan::Buffer& buffer = plan_.buffer(id);
       bool trainable = index++ < plan_.header().trainable_count;
       if (trainable) elements += core::elements(buffer);
-      row("  ", plan_.text(buffer.name), typeText(buffer) + ", " + std::to_string(buffer.bytes) + " bytes" + (trainable ? "" : ", not trained"));
+      row("  ", plan_.text(buffer.name),
+          typeText(buffer) + ", " + std::to_string(buffer.bytes) + " bytes" + (trainable ? "" : ", not trained"));
     }
     out_ << "  " << elements << " trainable numbers\n";
   }
@@ -123,7 +125,8 @@ class Text {
   void step(const plan::Step& step, uint32_t index, const std::string& indent) {
     out_ << indent << "step " << index << " " << plan_.text(step.name) << ": " << name(step.kind);
     if (step.kernel != plan::kNone) out_ << " " << step.kernel;
-    out_ << ", grid " << core::grid(step, 0) << (step.grid_batch_unit ? " + " + std::to_string(step.grid_batch_unit) + "/sample" : "");
+    out_ << ", grid " << core::grid(step, 0)
+         << (step.grid_batch_unit ? " + " + std::to_string(step.grid_batch_unit) + "/sample" : "");
     if (step.flops) out_ << ", " << step.flops << " flops";
     out_ << "\n";
     for (const plan::Arg& arg : plan_.args(step))

@@ -15,7 +15,8 @@ void addCompileVerb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("compile", "Compile a model into a program");
   addCompileOptions(*verb, state->options, state->raw);
   verb->add_option("-o", state->options.output, "Output; - is standard output")->type_name("FILE");
-  verb->add_option("--emit", state->raw.emit, "What to write: graph (symbol JSON), mlir, plan, llvm, asm, obj or exe")->capture_default_str();
+  verb->add_option("--emit", state->raw.emit, "What to write: graph (symbol JSON), mlir, plan, llvm, asm, obj or exe")
+      ->capture_default_str();
   verb->callback([state, &exit_code] {
     DiagnosticPrinter printer;
     if (checkCompileOptions(state->options, state->raw, printer)) compile(state->options, printer);

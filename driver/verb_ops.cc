@@ -36,7 +36,8 @@ void printDetails(const OpSchema& op) {
   for (const auto& operand : op.operands) {
     static constexpr const char* kRoles[] = {"tensor", "parameter", "state"};
     static constexpr const char* kArities[] = {"", ", optional", ", one or more"};
-    std::cout << "  " << operand.name << ": " << kRoles[static_cast<int>(operand.role)] << kArities[static_cast<int>(operand.arity)] << "\n";
+    std::cout << "  " << operand.name << ": " << kRoles[static_cast<int>(operand.role)] << kArities[static_cast<int>(operand.arity)]
+              << "\n";
   }
   for (const auto& attribute : op.attributes) {
     std::cout << "  ." << attribute.name << ": " << kindName(attribute.kind);
@@ -55,7 +56,8 @@ void addOpsVerb(CLI::App& app, int& exit_code) {
   verb->callback([name, &exit_code] {
     bool found = false;
     for (const OpSchema& op : frontend::opSchemas()) {
-      if (name->empty()) std::cout << op.function << std::string(op.function.size() < 24 ? 24 - op.function.size() : 1, ' ') << op.summary << "\n";
+      if (name->empty())
+        std::cout << op.function << std::string(op.function.size() < 24 ? 24 - op.function.size() : 1, ' ') << op.summary << "\n";
       if (op.function != *name) continue;
       printDetails(op);
       found = true;

@@ -37,9 +37,7 @@ void addRunVerb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "Compile a model and run it: mxc run model.cpp -- train --epochs 3");
   addCompileOptions(*verb, state->options, state->raw);
   verb->prefix_command();
-  verb->callback([state, verb, &exit_code] {
-    exit_code = run(state->options, state->raw, verb->remaining());
-  });
+  verb->callback([state, verb, &exit_code] { exit_code = run(state->options, state->raw, verb->remaining()); });
 }
 
 }  // namespace mxc::driver

@@ -13,7 +13,8 @@ thread_local Session* current = nullptr;
 
 bool isName(const std::string& name) {
   auto ok = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' ||
+           c == '/';
   };
   return !name.empty() && name.size() <= 200 && std::all_of(name.begin(), name.end(), ok);
 }
@@ -163,9 +164,7 @@ void NodeBuilder::parameter(const char* operand, const OptionalParam& param, con
   }
 }
 
-void NodeBuilder::state(const char* operand, const Param& param, const Init& init) {
-  parameterNode(operand, param, init, false);
-}
+void NodeBuilder::state(const char* operand, const Param& param, const Init& init) { parameterNode(operand, param, init, false); }
 
 void NodeBuilder::attribute(const char* name, const Value& value) { node_.attributes.emplace_back(name, value); }
 

@@ -18,9 +18,9 @@ struct Json {
   enum Kind { null, boolean, number, string, list, object } kind = null;
   bool truth = false;
   double real = 0;
-  std::string text;  // of a string; of a number as it was written
-  std::vector<Json> items;         // of a list; the values of an object
-  std::vector<std::string> keys;   // of an object, in the order of `items`
+  std::string text;               // of a string; of a number as it was written
+  std::vector<Json> items;        // of a list; the values of an object
+  std::vector<std::string> keys;  // of an object, in the order of `items`
 
   const Json* find(const std::string& name) const {
     auto key = std::find(keys.begin(), keys.end(), name);
@@ -137,7 +137,8 @@ class Parser {
     } else if (code < 0x800) {
       out += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
     } else {
-      out += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
+      out +=
+          {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
     }
   }
 
@@ -152,7 +153,8 @@ class Reader {
 
   Group read() {
     if (field(document_, "format", Json::string).text != "mxc-symbol") throw std::string("not symbol JSON");
-    if (field(document_, "version", Json::number).text != "1") throw std::string("symbol JSON of another version; this one reads 1");
+    if (field(document_, "version", Json::number).text != "1")
+      throw std::string("symbol JSON of another version; this one reads 1");
     for (const Json& file : field(document_, "files", Json::list).items) files_.push_back(file.text);
     for (const Json& node : field(document_, "nodes", Json::list).items) readNode(node);
     Group group;
@@ -174,16 +176,19 @@ class Reader {
   static int64_t integer(const Json& json) {
     int64_t value = 0;
     const char* end = json.text.data() + json.text.size();
-    if (json.kind != Json::number || std::from_chars(json.text.data(), end, value).ptr != end) throw "expected an integer, found " + json.text;
+    if (json.kind != Json::number || std::from_chars(json.text.data(), end, value).ptr != end)
+      throw "expected an integer, found " + json.text;
     return value;
   }
 
   Edge edge(const Json& json) const {
     if (json.kind != Json::list || json.items.size() != 2) throw std::string("expected [node, result]");
     int64_t node = integer(json.items[0]), result = integer(json.items[1]);
-    if (node < 0 || node >= static_cast<int64_t>(nodes_.size())) throw "there is no node " + std::to_string(node) + " before this one";
+    if (node < 0 || node >= static_cast<int64_t>(nodes_.size()))
+      throw "there is no node " + std::to_string(node) + " before this one";
     int32_t mapped = nodes_[node];
-    if (result < 0 || result >= session_.graph->nodes[mapped].results) throw "node " + std::to_string(node) + " has no result " + std::to_string(result);
+    if (result < 0 || result >= session_.graph->nodes[mapped].results)
+      throw "node " + std::to_string(node) + " has no result " + std::to_string(result);
     return {mapped, static_cast<int32_t>(result)};
   }
 

@@ -49,17 +49,20 @@ std::string writeInput(const NodeInput& input) {
 std::string writePlace(const Place& place, std::vector<std::string>& files) {
   auto found = std::find(files.begin(), files.end(), place.file);
   if (found == files.end()) found = files.insert(files.end(), place.file);
-  return "[" + std::to_string(found - files.begin()) + ", " + std::to_string(place.line) + ", " + std::to_string(place.column) + "]";
+  return "[" + std::to_string(found - files.begin()) + ", " + std::to_string(place.line) + ", " + std::to_string(place.column) +
+         "]";
 }
 
 std::string writeNode(const Node& node, std::vector<std::string>& files) {
   std::string text = "{\"op\": " + jsonString(node.op) + ", \"name\": " + jsonString(node.name);
-  text += ", \"attributes\": {" + joined(node.attributes, [](const auto& attribute) {
-            return jsonString(attribute.first) + ": " + std::visit(WriteValue(), attribute.second);
-          }) + "}";
-  text += ", \"inputs\": {" + joined(node.inputs, [](const NodeInput& input) {
-            return jsonString(input.operand) + ": " + writeInput(input);
-          }) + "}";
+  text += ", \"attributes\": {" +
+          joined(node.attributes,
+                 [](const auto& attribute) {
+                   return jsonString(attribute.first) + ": " + std::visit(WriteValue(), attribute.second);
+                 }) +
+          "}";
+  text += ", \"inputs\": {" +
+          joined(node.inputs, [](const NodeInput& input) { return jsonString(input.operand) + ": " + writeInput(input); }) + "}";
   if (node.results != 1) text += ", \"results\": " + std::to_string(node.results);
   text += ", \"at\": " + writePlace(node.place, files);
   if (!node.callers.empty())
@@ -68,14 +71,21 @@ std::string writeNode(const Node& node, std::vector<std::string>& files) {
 }
 
 std::string writeNodes(const std::vector<Node>& nodes, std::vector<std::string>& files) {
-  return "[\n    " + joined(nodes, [&](const Node& node) { return writeNode(node, files); }, ",\n    ") + "\n  ]";
+  return "[\n    " +
+         joined(
+             nodes, [&](const Node& node) { return writeNode(node, files); }, ",\n    ") +
+         "\n  ]";
 }
 
 std::string writeTerminals(const std::vector<Terminal>& list, std::vector<std::string>& files) {
-  return "[" + joined(list, [&](const Terminal& terminal) {
-           std::string name = terminal.name.empty() ? "" : "\"name\": " + jsonString(terminal.name) + ", ";
-           return "{" + name + "\"value\": " + writeEdge(terminal.value) + ", \"at\": " + writePlace(terminal.place, files) + "}";
-         }) + "]";
+  return "[" +
+         joined(list,
+                [&](const Terminal& terminal) {
+                  std::string name = terminal.name.empty() ? "" : "\"name\": " + jsonString(terminal.name) + ", ";
+                  return "{" + name + "\"value\": " + writeEdge(terminal.value) + ", \"at\": " + writePlace(terminal.place, files) +
+                         "}";
+                }) +
+         "]";
 }
 
 std::string writeOptimizer(const Optimizer& optimizer, std::vector<std::string>& files) {
@@ -177,7 +187,8 @@ std::string to_string(const Group& group) {
 
 void save(const std::string& path, const Group& group, Here where) {
   for (const Symbol& symbol : group)
-    if (!symbol || symbol.graph() != group[0].graph()) throw ModelError("save is given an empty symbol or one of another model", where);
+    if (!symbol || symbol.graph() != group[0].graph())
+      throw ModelError("save is given an empty symbol or one of another model", where);
   std::ofstream file(path, std::ios::binary);
   file << detail::writeGroup(group);
   if (!file.flush()) throw ModelError("cannot write '" + path + "'", where);

@@ -21,8 +21,9 @@ std::pair<std::vector<int64_t>, int64_t> checkShape(const std::string& name, con
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     const Dim& dim = shape[axis];
     if (dim.size <= 0)
-      throw ModelError("'" + name + "' has size " + std::to_string(dim.size) + " on axis " + std::to_string(axis) +
-                       ": sizes are positive", where);
+      throw ModelError(
+          "'" + name + "' has size " + std::to_string(dim.size) + " on axis " + std::to_string(axis) + ": sizes are positive",
+          where);
     if (dim.is_batch && batch_axis >= 0) throw ModelError("'" + name + "' has two batch axes", where);
     if (dim.is_batch) batch_axis = static_cast<int64_t>(axis);
     sizes.push_back(dim.size);
@@ -40,8 +41,9 @@ void checkBatch(const Session& session, const std::string& name, int64_t size, H
     if (axis < 0) continue;
     int64_t other = std::get<std::vector<int64_t>>(attributes[0].second)[axis];
     if (other != size)
-      throw ModelError("'" + name + "' has batch " + std::to_string(size) + ", but '" + node.name + "' has " + std::to_string(other),
-                       where, "'" + node.name + "' is made here", node.where);
+      throw ModelError(
+          "'" + name + "' has batch " + std::to_string(size) + ", but '" + node.name + "' has " + std::to_string(other), where,
+          "'" + node.name + "' is made here", node.where);
   }
 }
 
@@ -53,14 +55,16 @@ Symbol add(Session& session, Node node, const std::string& name, Here where) {
 }
 
 // Records a minimize, report or output call.
-void terminal(std::vector<detail::Terminal> Session::*list, const char* verb, const std::string& name, const Operand& value, Here where) {
+void terminal(std::vector<detail::Terminal> Session::*list, const char* verb, const std::string& name, const Operand& value,
+              Here where) {
   Session& session = detail::session(where);
   if (session.watcher) session.watcher->at(verb, where);
   if (!value.symbol) throw ModelError(std::string(verb) + " is given " + (value.is_number ? "a number" : "an empty symbol"), where);
   if (value.symbol.graph() != session.graph) throw ModelError(std::string(verb) + " is given a symbol of another model", where);
   for (const detail::Terminal& other : session.*list)
     if (!name.empty() && other.name == name)
-      throw ModelError("there are two " + std::string(verb) + "s of the name '" + name + "'", where, "the first is here", other.where);
+      throw ModelError("there are two " + std::string(verb) + "s of the name '" + name + "'", where, "the first is here",
+                       other.where);
   (session.*list).push_back({name, {value.symbol.node(), value.symbol.result()}, where, where});
 }
 
@@ -136,8 +140,12 @@ Symbol parameter(const std::string& name, const Shape& shape, const Param& param
 }
 
 void minimize(const Operand& loss, Here where) { terminal(&Session::minimize, "minimize", "", loss, where); }
-void report(const std::string& name, const Operand& value, Here where) { terminal(&Session::reports, "report", name, value, where); }
-void output(const std::string& name, const Operand& value, Here where) { terminal(&Session::outputs, "output", name, value, where); }
+void report(const std::string& name, const Operand& value, Here where) {
+  terminal(&Session::reports, "report", name, value, where);
+}
+void output(const std::string& name, const Operand& value, Here where) {
+  terminal(&Session::outputs, "output", name, value, where);
+}
 
 void optimizer(const sgd& kind, Here where) {
   setOptimizer("sgd",

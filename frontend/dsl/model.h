@@ -19,10 +19,10 @@ struct ModelInfo {
 }  // namespace detail
 
 // MXC_MODEL(lenet) { ... } describes a model. A file may hold several; `mxc compile --model=lenet` chooses.
-#define MXC_MODEL(name)                                                                             \
-  extern "C" const mxc::detail::ModelInfo mxc_model_##name;                                         \
-  extern "C" constexpr mxc::detail::ModelInfo mxc_model_##name = {#name, __FILE__, __LINE__};       \
-  extern "C" void mxc_stage_##name();                                                               \
+#define MXC_MODEL(name)                                                                       \
+  extern "C" const mxc::detail::ModelInfo mxc_model_##name;                                   \
+  extern "C" constexpr mxc::detail::ModelInfo mxc_model_##name = {#name, __FILE__, __LINE__}; \
+  extern "C" void mxc_stage_##name();                                                         \
   extern "C" void mxc_stage_##name()
 
 // Data that comes from outside: input("image", {batch(64), 1, 28, 28}). At most one axis is the batch; all inputs' batches are equal.

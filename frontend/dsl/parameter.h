@@ -13,7 +13,7 @@ namespace mxc {
 // How a parameter's elements begin. Random ones are functions of the training seed and the parameter's name.
 // fan_in and fan_out are those of the operation that uses it.
 struct Init {
-  std::string kind;           // empty: the operation's default
+  std::string kind;  // empty: the operation's default
   std::vector<double> args;
   operator Param() const;
 };
@@ -36,10 +36,10 @@ enum class Gradient { write, add, none };
 // `.weight = {.init = normal(0, 0.01), .lr_mult = 2}`, `.weight = xavier()`, `.weight = shared`.
 struct Param {
   Init init = {};
-  double lr_mult = 1;                  // times the learning rate
-  double wd_mult = 1;                  // times the weight decay
+  double lr_mult = 1;  // times the learning rate
+  double wd_mult = 1;  // times the weight decay
   Gradient gradient = Gradient::write;
-  Symbol symbol = {};                  // shared: this parameter instead of a new one
+  Symbol symbol = {};  // shared: this parameter instead of a new one
 };
 
 // A parameter that an operation may go without: `.bias = false`, `.bias = Param{.init = ones()}`, `.bias = shared`.

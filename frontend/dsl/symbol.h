@@ -61,8 +61,8 @@ class Operand {
  public:
   Operand(Symbol symbol, Here where = Here::current()) : symbol(std::move(symbol)), where(where) {}
   template <class Number>
-    requires std::is_arithmetic_v<Number>
-  Operand(Number number, Here where = Here::current()) : number(static_cast<double>(number)), is_number(true), where(where) {}
+  requires std::is_arithmetic_v<Number> Operand(Number number, Here where = Here::current())
+      : number(static_cast<double>(number)), is_number(true), where(where) {}
 
   Symbol symbol;
   double number = 0;

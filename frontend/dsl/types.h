@@ -70,8 +70,7 @@ class Attribute {
  public:
   Attribute() = default;
   template <class U>
-    requires std::is_convertible_v<U, T>
-  Attribute(U&& value) : value_(std::forward<U>(value)), set_(true) {}
+  requires std::is_convertible_v<U, T> Attribute(U&& value) : value_(std::forward<U>(value)), set_(true) {}
   const T& value() const { return value_; }
   bool is_set() const { return set_; }
 

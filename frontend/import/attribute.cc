@@ -20,7 +20,8 @@ std::optional<llvm::SmallVector<int64_t>> readIntegers(const llvm::json::Value& 
   return values;
 }
 
-mlir::Attribute readChoice(const llvm::json::Value& json, const AttributeSchema& schema, mlir::Builder& builder, std::string& expected) {
+mlir::Attribute readChoice(const llvm::json::Value& json, const AttributeSchema& schema, mlir::Builder& builder,
+                           std::string& expected) {
   auto text = json.getAsString();
   expected = "one of";
   for (std::string_view choice : schema.choices) {

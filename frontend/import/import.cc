@@ -23,7 +23,8 @@ class Importer {
 
   mlir::OwningOpRef<mlir::ModuleOp> import(const json::Object& document) {
     readFiles(document);
-    mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(location(document, "model"), document.getString("model").value_or("model")));
+    mlir::OwningOpRef<mlir::ModuleOp> module(
+        mlir::ModuleOp::create(location(document, "model"), document.getString("model").value_or("model")));
     builder_.setInsertionPointToStart(module->getBody());
     if (!checkHeader(document)) return nullptr;
     const json::Array* nodes = document.getArray("nodes");
@@ -41,7 +42,8 @@ class Importer {
     SourcePlace result{options_.path};
     const json::Array* list = json ? json->getAsArray() : nullptr;
     if (!list || list->size() != 3) return result;
-    if (auto index = (*list)[0].getAsInteger(); index && *index >= 0 && *index < static_cast<int64_t>(files_.size())) result.file = files_[*index];
+    if (auto index = (*list)[0].getAsInteger(); index && *index >= 0 && *index < static_cast<int64_t>(files_.size()))
+      result.file = files_[*index];
     if (auto name = (*list)[0].getAsString()) result.file = name->str();
     result.line = static_cast<uint32_t>((*list)[1].getAsInteger().value_or(0));
     result.column = static_cast<uint32_t>((*list)[2].getAsInteger().value_or(0));
@@ -57,7 +59,8 @@ class Importer {
     if (const json::Array* callers = object.getArray("callers")) {
       llvm::SmallVector<mlir::Location> frames{result};
       for (const json::Value& caller : *callers) frames.push_back(fileLocation(place(&caller)));
-      for (result = frames.pop_back_val(); !frames.empty(); frames.pop_back()) result = mlir::CallSiteLoc::get(frames.back(), result);
+      for (result = frames.pop_back_val(); !frames.empty(); frames.pop_back())
+        result = mlir::CallSiteLoc::get(frames.back(), result);
     }
     return mlir::NameLoc::get(builder_.getStringAttr(name), result);
   }
@@ -80,7 +83,8 @@ class Importer {
   }
 
   bool checkHeader(const json::Object& document) {
-    if (document.getString("format") != StringRef("mxc-symbol")) return fail(document, "this is not symbol JSON: \"format\" is not \"mxc-symbol\"");
+    if (document.getString("format") != StringRef("mxc-symbol"))
+      return fail(document, "this is not symbol JSON: \"format\" is not \"mxc-symbol\"");
     if (document.getInteger("version") != 1) return fail(document, "symbol JSON of another version than 1");
     return true;
   }
@@ -145,13 +149,17 @@ class Importer {
   }
 
   // `[node, result]` of a node before this one.
-  bool readEdge(const json::Object& node, const std::string& what, const json::Value& value, llvm::SmallVectorImpl<mlir::Value>& values) {
+  bool readEdge(const json::Object& node, const std::string& what, const json::Value& value,
+                llvm::SmallVectorImpl<mlir::Value>& values) {
     const json::Array* list = value.getAsArray();
     auto index = list && list->size() == 2 ? (*list)[0].getAsInteger() : std::nullopt;
     auto result = list && list->size() == 2 ? (*list)[1].getAsInteger() : std::nullopt;
     if (!index || !result) return fail(node, what + " is not [node, result]");
-    if (*index < 0 || *index >= static_cast<int64_t>(nodes_.size())) return fail(node, what + " names node " + std::to_string(*index) + ", which does not come before");
-    if (*result < 0 || *result >= static_cast<int64_t>(nodes_[*index]->getNumResults())) return fail(node, what + " names result " + std::to_string(*result) + " of node " + std::to_string(*index) + ", which it does not have");
+    if (*index < 0 || *index >= static_cast<int64_t>(nodes_.size()))
+      return fail(node, what + " names node " + std::to_string(*index) + ", which does not come before");
+    if (*result < 0 || *result >= static_cast<int64_t>(nodes_[*index]->getNumResults()))
+      return fail(node, what + " names result " + std::to_string(*result) + " of node " + std::to_string(*index) +
+                            ", which it does not have");
     values.push_back(nodes_[*index]->getResult(*result));
     return true;
   }
@@ -169,7 +177,8 @@ class Importer {
       if (!value) return fail(node, describe(node) + " needs the attribute '" + std::string(attribute.name) + "'");
       std::string expected;
       mlir::Attribute converted = readAttribute(*value, attribute, options_.f64, builder_, expected);
-      if (!converted) return fail(node, describe(node) + ": the attribute '" + std::string(attribute.name) + "' must be " + expected);
+      if (!converted)
+        return fail(node, describe(node) + ": the attribute '" + std::string(attribute.name) + "' must be " + expected);
       state.addAttribute(StringRef(attribute.name), converted);
     }
     return true;
@@ -193,9 +202,11 @@ class Importer {
     if (!attributes || !attributes->getArray("shape")) return fail(node, describe(node) + " needs the attribute 'shape'");
     if (!readShape(node, *attributes, shape)) return false;
     mlir::Type element = elementType(attributes->getString("dtype").value_or("f32"), options_.f64, builder_);
-    if (!element) return fail(node, describe(node) + ": there is no element type '" + attributes->getString("dtype").value_or("").str() + "'");
+    if (!element)
+      return fail(node, describe(node) + ": there is no element type '" + attributes->getString("dtype").value_or("").str() + "'");
     int64_t axis = attributes->getInteger("batch_axis").value_or(-1);
-    if (axis < -1 || axis >= static_cast<int64_t>(shape.size())) return fail(node, describe(node) + ": there is no axis " + std::to_string(axis));
+    if (axis < -1 || axis >= static_cast<int64_t>(shape.size()))
+      return fail(node, describe(node) + ": there is no axis " + std::to_string(axis));
     mlir::Attribute encoding;
     if (axis >= 0) encoding = mx::EncodingAttr::get(builder_.getContext(), axis, 1, {}, -1, 0);
     mlir::OperationState state(location(node, name), "mx.input");
@@ -219,7 +230,9 @@ class Importer {
       for (const json::Value& argument : *list) arguments.push_back(readReal(argument).value_or(0));
     StringRef gradient = attributes->getString("gradient").value_or("write");
     if (gradient == "add")
-      return fail(node, describe(node) + ": gradients that add up over steps (Gradient::add) are not supported in compiled training", Fault::unsupported);
+      return fail(node,
+                  describe(node) + ": gradients that add up over steps (Gradient::add) are not supported in compiled training",
+                  Fault::unsupported);
     bool trainable = attributes->getBoolean("trainable").value_or(true) && gradient != "none";
     mlir::OperationState state(location(node, name), "mx.parameter");
     state.addAttribute("name", builder_.getStringAttr(name));
@@ -254,7 +267,8 @@ class Importer {
       const json::Object* terminal = value.getAsObject();
       if (!terminal || !terminal->get("value")) return fail(document, "an entry of '" + verb + "' has no 'value'");
       std::string name = terminal->getString("name").value_or("").str();
-      if (verb != "minimize" && !taken.try_emplace(name).second) return fail(*terminal, "there are two " + verb + "s of the name '" + name + "'");
+      if (verb != "minimize" && !taken.try_emplace(name).second)
+        return fail(*terminal, "there are two " + verb + "s of the name '" + name + "'");
       mlir::OperationState state(location(*terminal, verb), "mx." + verb);
       if (!readEdge(*terminal, verb, *terminal->get("value"), state.operands)) return false;
       if (verb != "minimize") state.addAttribute("name", builder_.getStringAttr(name));
@@ -270,7 +284,8 @@ class Importer {
     std::string kind = given.getString("kind").value_or("sgd").str();
     bool overridden = !options_.optimizer.empty() && options_.optimizer != kind;
     if (overridden) kind = options_.optimizer;
-    if (!findOptimizer(kind)) return fail(overridden ? document : given, "there is no optimizer '" + kind + "': " + optimizerNames());
+    if (!findOptimizer(kind))
+      return fail(overridden ? document : given, "there is no optimizer '" + kind + "': " + optimizerNames());
     const json::Object* numbers = overridden ? nullptr : given.getObject("defaults");
     llvm::SmallVector<mlir::NamedAttribute> defaults;
     for (const auto& [name, json] : numbers ? *numbers : empty) {

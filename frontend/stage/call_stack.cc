@@ -26,7 +26,8 @@ std::string spelling(llvm::StringRef path, const std::string& source) {
 }
 
 // `["file", line, column]`, or nothing if the address has no line.
-std::string placeOf(llvm::symbolize::LLVMSymbolizer& symbolizer, const std::string& object, const std::string& source, uint64_t address) {
+std::string placeOf(llvm::symbolize::LLVMSymbolizer& symbolizer, const std::string& object, const std::string& source,
+                    uint64_t address) {
   auto line = symbolizer.symbolizeCode(object, {address - 1, llvm::object::SectionedAddress::UndefSection});
   if (!line) {
     llvm::consumeError(line.takeError());
@@ -34,7 +35,8 @@ std::string placeOf(llvm::symbolize::LLVMSymbolizer& symbolizer, const std::stri
   }
   if (line->Line == 0 || line->FileName == llvm::DILineInfo::BadString) return "";
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Array{spelling(line->FileName, source), line->Line, line->Column});
+  llvm::raw_string_ostream(text) << llvm::json::Value(
+      llvm::json::Array{spelling(line->FileName, source), line->Line, line->Column});
   return text;
 }
 

@@ -8,14 +8,14 @@
 namespace mxc::frontend {
 
 struct ProcessOptions {
-  int time_limit_seconds = 0;       // 0: none. Wall clock.
-  int64_t memory_limit_bytes = 0;   // 0: none. Address space.
+  int time_limit_seconds = 0;      // 0: none. Wall clock.
+  int64_t memory_limit_bytes = 0;  // 0: none. Address space.
   bool stdout_to_stderr = false;
-  bool verbose = false;             // print the command to standard error first
+  bool verbose = false;  // print the command to standard error first
 };
 
 struct ProcessResult {
-  bool started = false;    // false: `error` says why
+  bool started = false;  // false: `error` says why
   std::string error;
   bool timed_out = false;  // it was killed for that
   int signal = 0;          // that ended it; 0: it exited

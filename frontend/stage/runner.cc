@@ -118,9 +118,11 @@ int describe(void (*function)(), Session& session, const char* result, Progress&
     mxc::detail::SessionScope scope(session);
     function();
     for (const auto& [name, size] : session.dims)
-      if (!session.used_dims.contains(name)) return writeError(result, "--dim " + name + ": the model has no dimension of that name", "null");
+      if (!session.used_dims.contains(name))
+        return writeError(result, "--dim " + name + ": the model has no dimension of that name", "null");
   } catch (const ModelError& error) {
-    std::string note = error.note.empty() ? "" : ", \"note\": " + jsonString(error.note) + ", \"note_at\": " + place(error.note_where);
+    std::string note =
+        error.note.empty() ? "" : ", \"note\": " + jsonString(error.note) + ", \"note_at\": " + place(error.note_where);
     if (error.where.line() == page.line) note += word();
     return writeError(result, error.what(), place(error.where), note);
   } catch (const std::exception& error) {

@@ -28,7 +28,8 @@ bool fail(const DiagnosticSink& sink, SourcePlace place, std::string message, Fa
 }
 
 bool compileModel(const StageOptions& options, const std::string& object, const DiagnosticSink& sink) {
-  std::vector<std::string> command = {options.host_compiler, "-std=c++20", "-O0", "-g1", "-fPIC", "-shared", "-I", options.include_directory};
+  std::vector<std::string> command = {options.host_compiler,    "-std=c++20", "-O0", "-g1", "-fPIC", "-shared", "-I",
+                                      options.include_directory};
   for (const std::string& define : options.defines) command.push_back("-D" + define);
   command.insert(command.end(), {"-x", "c++", options.source, "-o", object});
   ProcessResult result = runProcess(command, {.stdout_to_stderr = true, .verbose = options.verbose});
@@ -63,7 +64,8 @@ std::vector<std::string> findModels(const std::string& object) {
   return models;
 }
 
-std::optional<std::string> chooseModel(const StageOptions& options, const std::vector<std::string>& models, const DiagnosticSink& sink) {
+std::optional<std::string> chooseModel(const StageOptions& options, const std::vector<std::string>& models,
+                                       const DiagnosticSink& sink) {
   std::string list;
   for (const std::string& model : models) list += (list.empty() ? "" : ", ") + model;
   SourcePlace file{options.source};
@@ -104,7 +106,8 @@ bool reportThrown(const StageOptions& options, const std::string& text, const st
   diagnostic.place = readPlace(error.get("at"));
   if (diagnostic.place.file.empty()) diagnostic.place.file = options.source;
   diagnostic.word = error.getString("word").value_or("").str();
-  if (auto note = error.getString("note")) diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str(), diagnostic.word});
+  if (auto note = error.getString("note"))
+    diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str(), diagnostic.word});
   if (const llvm::json::Array* callers = error.getArray("callers"))
     for (const llvm::json::Value& caller : *callers) diagnostic.notes.push_back({readPlace(&caller), "called from here", ""});
   sink(diagnostic);

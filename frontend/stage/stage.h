@@ -16,17 +16,17 @@
 namespace mxc::frontend {
 
 struct StageOptions {
-  std::string source;                    // path of model.cpp
-  std::string model;                     // which MXC_MODEL; empty: the only one
-  std::vector<std::string> defines;      // "name" or "name=value", for the preprocessor
-  std::map<std::string, int64_t> dims;   // "batch" -> 1
+  std::string source;                   // path of model.cpp
+  std::string model;                    // which MXC_MODEL; empty: the only one
+  std::vector<std::string> defines;     // "name" or "name=value", for the preprocessor
+  std::map<std::string, int64_t> dims;  // "batch" -> 1
   std::string host_compiler = "c++";
-  std::string include_directory;         // holds mxc/mxc.h
-  std::string runner;                    // path of mxc-stage
-  std::string work_directory;            // exists; model.so and the like are left here
-  int time_limit_seconds = 10;           // of staging; compiling is not limited
+  std::string include_directory;  // holds mxc/mxc.h
+  std::string runner;             // path of mxc-stage
+  std::string work_directory;     // exists; model.so and the like are left here
+  int time_limit_seconds = 10;    // of staging; compiling is not limited
   int64_t memory_limit_bytes = int64_t{4} << 30;
-  bool verbose = false;                  // print the commands that are run to standard error
+  bool verbose = false;  // print the commands that are run to standard error
 };
 
 // The symbol JSON (docs/symbol-json.md) of the model. Diagnostics of the host compiler go to standard error as they are.

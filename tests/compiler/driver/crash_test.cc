@@ -16,7 +16,8 @@ TEST(Crash, IsToldWithAReproducer) {
     Reproducer reproducer(path, text);
     raise(SIGSEGV);
   };
-  EXPECT_EXIT(crash(), testing::ExitedWithCode(kInternal), "mxc: internal error: SEGV; to reproduce it: mxc compile .*crash.reproducer.json");
+  EXPECT_EXIT(crash(), testing::ExitedWithCode(kInternal),
+              "mxc: internal error: SEGV; to reproduce it: mxc compile .*crash.reproducer.json");
   auto written = readWholeFile(path);
   ASSERT_TRUE(static_cast<bool>(written));
   EXPECT_EQ(*written, text);

@@ -110,9 +110,11 @@ TEST_F(Dsl, ParametersAreSharedConfiguredOrLeftOut) {
             "dense0 = dense(x, w) {units = 3}\n");
   dense(x, {.units = 3, .weight = {.lr_mult = 2, .gradient = Gradient::none}, .bias = Param{.init = ones()}, .name = "d"});
   std::string json = detail::writeModel(session_);
-  EXPECT_NE(json.find("\"name\": \"d.weight\", \"attributes\": {\"init\": \"xavier\", \"init_args\": [], \"trainable\": true, \"lr_mult\": 2, "
-                      "\"wd_mult\": 1, \"gradient\": \"none\"}"),
-            std::string::npos);
+  EXPECT_NE(
+      json.find(
+          "\"name\": \"d.weight\", \"attributes\": {\"init\": \"xavier\", \"init_args\": [], \"trainable\": true, \"lr_mult\": 2, "
+          "\"wd_mult\": 1, \"gradient\": \"none\"}"),
+      std::string::npos);
   EXPECT_NE(json.find("\"name\": \"d.bias\", \"attributes\": {\"init\": \"ones\""), std::string::npos);
 }
 
@@ -170,7 +172,8 @@ TEST_F(Dsl, BadFilesAreErrors) {
   EXPECT_EQ(loadText("{"), prefix + "line 1: expected a string");
   EXPECT_EQ(loadText("[1, 2"), prefix + "line 1: expected ']'");
   EXPECT_EQ(loadText("{\"format\": \"x\"}"), prefix + "not symbol JSON");
-  EXPECT_EQ(loadText("{\"format\": \"mxc-symbol\", \"version\": 1, \"files\": [], \"nodes\": [{\"op\": \"tanh\", \"name\": \"t\", \"attributes\": {}, "
+  EXPECT_EQ(loadText("{\"format\": \"mxc-symbol\", \"version\": 1, \"files\": [], \"nodes\": [{\"op\": \"tanh\", \"name\": \"t\", "
+                     "\"attributes\": {}, "
                      "\"inputs\": {\"input\": [0, 0]}}]}"),
             prefix + "there is no node 0 before this one");
   EXPECT_EQ(errorOf([] { load("/nowhere.json"); }), "cannot read '/nowhere.json'");
