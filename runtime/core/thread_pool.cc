@@ -1,7 +1,8 @@
-// How a loop travels. `state` packs the loop's generation (48 bits, never wraps) and the next unclaimed chunk (16 bits).
+// How a loop travels. `state` packs the loop's generation (48 bits, never wraps) and the number of unclaimed chunks (16 bits). Whether a
+// chunk can be claimed is thus decided by `state` alone: a description that is being changed cannot make a finished loop look unfinished.
 //
 // Invariants
-// 1. A chunk is claimed by exactly one thread: the compare-and-swap that advances the chunk number of the current generation.
+// 1. A chunk is claimed by exactly one thread: the compare-and-swap that takes one off the unclaimed chunks of the current generation.
 // 2. The loop's description (function, context, grid, chunks) changes only while no chunk is claimed and unfinished: the caller
 //    returns, and so can publish again, only when `done` equals the number of chunks.
 // 3. Hence a thread that read the description and then claimed a chunk of the same generation read the right description: its
@@ -90,7 +91,7 @@ struct ThreadPool::Shared {
   int started = 0;
 
   void publish(int64_t cells, int64_t parts, RangeFunction f, void* c);
-  bool claim(uint64_t* chunk, RangeFunction* f, void** c, int64_t* begin, int64_t* end, int64_t* parts);
+  bool claim(RangeFunction* f, void** c, int64_t* begin, int64_t* end, int64_t* parts);
   void work();
   void wait_for_chunks(int64_t parts);
   bool wait_for_loop(uint32_t* seen);
@@ -111,7 +112,7 @@ void ThreadPool::Shared::publish(int64_t cells, int64_t parts, RangeFunction f, 
   uint64_t generation = (state.load(std::memory_order_relaxed) >> 16) + 1;
   // Release: who acquires this value (or one that a claim made from it, which continues the release sequence) sees the
   // description and all that the caller wrote before.
-  state.store(generation << 16, std::memory_order_release);
+  state.store(generation << 16 | static_cast<uint64_t>(parts), std::memory_order_release);
   announce(static_cast<int>(parts) - 1);
 }
 
@@ -124,34 +125,32 @@ void ThreadPool::Shared::announce(int wakes) {
 }
 
 // Claims the next chunk of the current loop, if any.
-bool ThreadPool::Shared::claim(uint64_t* chunk, RangeFunction* f, void** c, int64_t* begin, int64_t* end, int64_t* parts) {
+bool ThreadPool::Shared::claim(RangeFunction* f, void** c, int64_t* begin, int64_t* end, int64_t* parts) {
   // Acquire: pairs with the release in `publish`.
   uint64_t seen = state.load(std::memory_order_acquire);
-  while (true) {
+  while ((seen & 0xffff) != 0) {
     // Relaxed: at least as new as the acquired generation; invariant 3 bounds them from above when the claim succeeds.
     *f = function.load(std::memory_order_relaxed);
     *c = context.load(std::memory_order_relaxed);
     int64_t cells = grid.load(std::memory_order_relaxed);
     *parts = chunks.load(std::memory_order_relaxed);
-    *chunk = seen & 0xffff;
-    if (static_cast<int64_t>(*chunk) >= *parts) return false;
     // Relaxed on success: the acquire that gave `seen` already ordered the description before the chunk's work.
-    if (state.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed, std::memory_order_acquire)) {
-      int64_t k = static_cast<int64_t>(*chunk), size = cells / *parts, rest = cells % *parts;
+    if (state.compare_exchange_weak(seen, seen - 1, std::memory_order_relaxed, std::memory_order_acquire)) {
+      int64_t k = *parts - static_cast<int64_t>(seen & 0xffff), size = cells / *parts, rest = cells % *parts;
       *begin = k * size + (k < rest ? k : rest);
       *end = *begin + size + (k < rest ? 1 : 0);
       return true;
     }
   }
+  return false;
 }
 
 // Runs chunks until none is left to claim.
 void ThreadPool::Shared::work() {
-  uint64_t chunk;
   RangeFunction f;
   void* c;
   int64_t begin, end, parts;
-  while (claim(&chunk, &f, &c, &begin, &end, &parts)) {
+  while (claim(&f, &c, &begin, &end, &parts)) {
     f(c, begin, end);
     // Release: the caller's acquire of the full count sees what every chunk wrote (increments continue the sequence).
     // Sequentially consistent, with `caller_sleeps`: either this thread sees the sleeping caller or he sees the full count.

@@ -42,6 +42,18 @@ TEST_P(Pool, ManyShortLoopsSeeEachOthersWrites) {
   for (int64_t value : a) ASSERT_EQ(value, 1 + loops);
 }
 
+// A worker that is late for a loop of few chunks must not take part in the next one, of more chunks, under the old loop's number.
+TEST_P(Pool, LoopsOfDifferentSizesFollowEachOther) {
+  std::vector<std::atomic<int>> count(64);
+  for (int k = 0; k < 20000; ++k) {
+    int64_t grid = k % 3 == 0 ? 64 : 2 + k % 5;
+    pool_.parallel(grid, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) count[static_cast<size_t>(i)].fetch_add(1, std::memory_order_relaxed);
+    });
+    for (int64_t i = 0; i < 64; ++i) ASSERT_EQ(count[static_cast<size_t>(i)].exchange(0), i < grid ? 1 : 0) << "loop " << k << ", cell " << i;
+  }
+}
+
 TEST_P(Pool, SleepsAndWakes) {
   std::atomic<int64_t> sum = 0;
   for (int k = 0; k < 20; ++k) {
