@@ -96,11 +96,13 @@ absl::StatusOr<int64_t> find_column(const Uri& uri, const Layout& layout, const 
   }
   int64_t number = 0;
   if (!absl::SimpleAtoi(text, &number) || number < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        uri.path, ": there is no column '", text, "'", layout.has_header ? " in the header" : " (the file has no header: use numbers)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(uri.path, ": there is no column '", text, "'",
+                     layout.has_header ? " in the header" : " (the file has no header: use numbers)"));
   }
   if (number >= layout.width) {
-    return absl::InvalidArgumentError(absl::StrCat(uri.path, ": there is no column ", number, "; columns are 0 to ", layout.width - 1));
+    return absl::InvalidArgumentError(
+        absl::StrCat(uri.path, ": there is no column ", number, "; columns are 0 to ", layout.width - 1));
   }
   return number;
 }
@@ -216,8 +218,9 @@ std::string append_cell(const Cell& cell, Column* column) {
   return "";
 }
 
-absl::Status read_rows(const Uri& uri, const std::string& text, const Layout& layout, const std::vector<std::vector<int64_t>>& taken,
-                       std::vector<Column>* columns, std::vector<int64_t>* line_of_row) {
+absl::Status read_rows(const Uri& uri, const std::string& text, const Layout& layout,
+                       const std::vector<std::vector<int64_t>>& taken, std::vector<Column>* columns,
+                       std::vector<int64_t>* line_of_row) {
   Lines lines(text);
   std::vector<Cell> cells;
   if (layout.has_header) lines.next(&cells);
@@ -256,8 +259,9 @@ absl::StatusOr<DataSplits> open_csv(const Uri& uri, const std::vector<Field>& in
     column.name = inputs[i].name;
     column.shape = inputs[i].shape;
     column.divisor = *scale;
-    column.stored = !is_floating(inputs[i].dtype) ? plan::DType::i64
-                    : inputs[i].dtype == plan::DType::f64 ? plan::DType::f64 : plan::DType::f32;
+    column.stored = !is_floating(inputs[i].dtype)         ? plan::DType::i64
+                    : inputs[i].dtype == plan::DType::f64 ? plan::DType::f64
+                                                          : plan::DType::f32;
     columns.push_back(std::move(column));
     taken.push_back(layout->taken[i]);
   }

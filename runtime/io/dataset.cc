@@ -11,9 +11,7 @@ int64_t Field::elements() const {
   return product;
 }
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-  return shape.empty() ? "scalar" : absl::StrJoin(shape, "x");
-}
+std::string shape_text(const std::vector<int64_t>& shape) { return shape.empty() ? "scalar" : absl::StrJoin(shape, "x"); }
 
 bool is_floating(plan::DType dtype) {
   return dtype == plan::DType::f32 || dtype == plan::DType::f64 || dtype == plan::DType::f16 || dtype == plan::DType::bf16;

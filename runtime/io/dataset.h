@@ -16,11 +16,11 @@ namespace mxc::io {
 struct Field {
   std::string name;
   plan::DType dtype = plan::DType::f32;
-  std::vector<int64_t> shape;    // of one sample: the batch axis is left out
-  int64_t upper_bound = 0;       // integers must lie in [0, upper_bound); 0: unchecked
-  bool optional = false;         // as a request: a source that lacks it leaves it out instead of failing
+  std::vector<int64_t> shape;  // of one sample: the batch axis is left out
+  int64_t upper_bound = 0;     // integers must lie in [0, upper_bound); 0: unchecked
+  bool optional = false;       // as a request: a source that lacks it leaves it out instead of failing
 
-  int64_t elements() const;      // of one sample
+  int64_t elements() const;  // of one sample
 };
 
 // "1x28x28"; "scalar" for the empty shape.

@@ -31,14 +31,17 @@ absl::StatusOr<Column> read_idx(const std::string& path, uint32_t rank, const ch
   const size_t header = 4 + 4 * rank;
   const uint32_t magic = 0x800 + rank;
   if (bytes->size() < 4 || big_endian(*bytes, 0) != magic) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": byte 0: wrong magic number, expected 0x", absl::Hex(magic, absl::kZeroPad8),
-                                                   bytes->size() < 4 ? "" : absl::StrCat(", found 0x", absl::Hex(big_endian(*bytes, 0), absl::kZeroPad8))));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": byte 0: wrong magic number, expected 0x", absl::Hex(magic, absl::kZeroPad8),
+                     bytes->size() < 4 ? "" : absl::StrCat(", found 0x", absl::Hex(big_endian(*bytes, 0), absl::kZeroPad8))));
   }
-  if (bytes->size() < header) return absl::InvalidArgumentError(absl::StrCat(path, ": byte ", bytes->size(), ": the header ends early"));
+  if (bytes->size() < header)
+    return absl::InvalidArgumentError(absl::StrCat(path, ": byte ", bytes->size(), ": the header ends early"));
   std::vector<int64_t> shape;
   if (rank > 1) shape = {1, big_endian(*bytes, 8), big_endian(*bytes, 12)};
   for (int64_t extent : shape) {
-    if (extent > kLargestExtent) return absl::InvalidArgumentError(absl::StrCat(path, ": byte 8: pictures of impossible size ", shape_text(shape)));
+    if (extent > kLargestExtent)
+      return absl::InvalidArgumentError(absl::StrCat(path, ": byte 8: pictures of impossible size ", shape_text(shape)));
   }
   uint64_t expected = header + big_endian(*bytes, 4);
   if (rank > 1) expected = header + uint64_t{big_endian(*bytes, 4)} * static_cast<uint64_t>(shape[1] * shape[2]);
@@ -75,7 +78,8 @@ absl::StatusOr<DataSplits> open_mnist(const Uri& uri, const std::vector<Field>& 
   auto scale = scale_of(uri, 255);
   if (!scale.ok()) return scale.status();
   std::string paths[4];
-  const char* const names[4] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+  const char* const names[4] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                                "t10k-labels-idx1-ubyte"};
   for (int i = 0; i < 4; ++i) {
     paths[i] = find_file(uri.path, names[i]);
     const bool needed = i < 2 || (i == 3 && !paths[2].empty());

@@ -45,7 +45,7 @@ struct TypeCode {
   const char* code;
   DType dtype;
 };
-constexpr TypeCode kTypeCodes[] = {{"<f4", DType::f32}, {"<f8", DType::f64}, {"|u1", DType::u8},  {"|i1", DType::i8},
+constexpr TypeCode kTypeCodes[] = {{"<f4", DType::f32},     {"<f8", DType::f64}, {"|u1", DType::u8}, {"|i1", DType::i8},
                                    {"|b1", DType::boolean}, {"<i4", DType::i32}, {"<i8", DType::i64}};
 
 // The text after `'key':` in the header's dictionary, from the first character that is no blank.
@@ -59,7 +59,8 @@ std::string value_after(const std::string& header, const std::string& key) {
 }
 
 absl::Status parse_header(const std::string& header, const std::string& place, NpyArray* array) {
-  const std::string type = value_after(header, "descr"), order = value_after(header, "fortran_order"), shape = value_after(header, "shape");
+  const std::string type = value_after(header, "descr"), order = value_after(header, "fortran_order"),
+                    shape = value_after(header, "shape");
   const size_t close = shape.find(')');
   if (type.size() < 3 || order.empty() || shape.empty() || shape[0] != '(' || close == std::string::npos) {
     return damaged(place, "the NPY header is damaged");
@@ -71,7 +72,9 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
     array->dtype = entry.dtype;
     known = true;
   }
-  if (!known) return absl::UnimplementedError(absl::StrCat(place, ": NumPy type '", code, "'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian"));
+  if (!known)
+    return absl::UnimplementedError(
+        absl::StrCat(place, ": NumPy type '", code, "'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian"));
   if (order.rfind("True", 0) == 0) return absl::UnimplementedError(absl::StrCat(place, ": Fortran order; save it in C order"));
 
   uint64_t elements = 1;
@@ -82,11 +85,13 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
     at = stop + 1;
     if (part.find_first_not_of(' ') == std::string::npos) continue;
     int64_t extent = 0;
-    if (!absl::SimpleAtoi(part, &extent) || extent < 0) return damaged(place, absl::StrCat("the NPY header has a bad shape '", part, "'"));
+    if (!absl::SimpleAtoi(part, &extent) || extent < 0)
+      return damaged(place, absl::StrCat("the NPY header has a bad shape '", part, "'"));
     array->shape.push_back(extent);
     // An extent of 0 counts as 1: the other extents alone must make a size that can be.
     const uint64_t factor = std::max<uint64_t>(1, static_cast<uint64_t>(extent));
-    if (elements > std::numeric_limits<int64_t>::max() / 16 / factor) return damaged(place, "the NPY header has an impossible shape");
+    if (elements > std::numeric_limits<int64_t>::max() / 16 / factor)
+      return damaged(place, "the NPY header has an impossible shape");
     elements *= factor;
   }
   return absl::OkStatus();
@@ -104,14 +109,16 @@ absl::Status find_directory(const std::string& file, const std::string& path, ui
   if (file.size() < 22 || load<uint32_t>(file, 0) != kLocalHeader) return damaged(path, "byte 0: this is not an NPZ (zip) file");
   uint64_t end = file.size() - 22;
   while (load<uint32_t>(file, end) != kEndOfDirectory) {
-    if (end == 0 || file.size() - end > 22 + 65535) return damaged(path, absl::StrCat("byte ", file.size(), ": the archive ends early"));
+    if (end == 0 || file.size() - end > 22 + 65535)
+      return damaged(path, absl::StrCat("byte ", file.size(), ": the archive ends early"));
     --end;
   }
   *count = load<uint16_t>(file, end + 10);
   *start = load<uint32_t>(file, end + 16);
   if (end < 20 || load<uint32_t>(file, end - 20) != kZip64Locator) return absl::OkStatus();
   const uint64_t wide = load<uint64_t>(file, end - 20 + 8);
-  if (file.size() < 56 || wide > file.size() - 56 || load<uint32_t>(file, wide) != kZip64End) return damaged(path, "the zip64 directory is damaged");
+  if (file.size() < 56 || wide > file.size() - 56 || load<uint32_t>(file, wide) != kZip64End)
+    return damaged(path, "the zip64 directory is damaged");
   *count = load<uint64_t>(file, wide + 32);
   *start = load<uint64_t>(file, wide + 48);
   return absl::OkStatus();
@@ -144,7 +151,7 @@ absl::StatusOr<std::vector<Entry>> read_directory(const std::string& file, const
     const uint64_t next = comment + load<uint16_t>(file, at + 32);
     if (next > file.size()) return damaged(path, absl::StrCat("byte ", at, ": the zip directory is damaged"));
     Entry entry{file.substr(name, extra - name), load<uint16_t>(file, at + 10), load<uint32_t>(file, at + 16),
-                load<uint32_t>(file, at + 20), load<uint32_t>(file, at + 24), load<uint32_t>(file, at + 42)};
+                load<uint32_t>(file, at + 20),   load<uint32_t>(file, at + 24), load<uint32_t>(file, at + 42)};
     widen(file, extra, comment, &entry);
     entries.push_back(std::move(entry));
     at = next;
@@ -157,7 +164,8 @@ absl::StatusOr<std::string> read_entry(const std::string& file, const Entry& ent
     return damaged(place, absl::StrCat("byte ", entry.header, ": the entry's header is damaged"));
   }
   const uint64_t data = entry.header + 30 + load<uint16_t>(file, entry.header + 26) + load<uint16_t>(file, entry.header + 28);
-  if (data > file.size() || entry.packed > file.size() - data) return damaged(place, absl::StrCat("byte ", file.size(), ": the entry ends early"));
+  if (data > file.size() || entry.packed > file.size() - data)
+    return damaged(place, absl::StrCat("byte ", file.size(), ": the entry ends early"));
   std::string out;
   if (entry.method == 0) {
     if (entry.packed != entry.unpacked) return damaged(place, "the entry's sizes contradict each other");
@@ -169,14 +177,16 @@ absl::StatusOr<std::string> read_entry(const std::string& file, const Entry& ent
   } else {
     return absl::UnimplementedError(absl::StrCat(place, ": zip compression method ", entry.method, "; supported: stored, deflate"));
   }
-  if (crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size()) != entry.crc) return damaged(place, "the checksum is wrong");
+  if (crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size()) != entry.crc)
+    return damaged(place, "the checksum is wrong");
   return out;
 }
 
 }  // namespace
 
 absl::StatusOr<NpyArray> parse_npy(const std::string& bytes, const std::string& place) {
-  if (bytes.size() < 12 || std::memcmp(bytes.data(), kNpyMagic, 6) != 0) return damaged(place, "byte 0: wrong magic, this is no NPY array");
+  if (bytes.size() < 12 || std::memcmp(bytes.data(), kNpyMagic, 6) != 0)
+    return damaged(place, "byte 0: wrong magic, this is no NPY array");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3) return absl::UnimplementedError(absl::StrCat(place, ": NPY version ", version));
   const uint64_t text = version == 1 ? 10 : 12;
@@ -274,7 +284,9 @@ absl::StatusOr<DataSplits> open_npz(const Uri& uri, const std::vector<Field>& in
     column.stored = array.dtype;
     column.bytes = std::move(array.bytes);
     column.divisor = *scale;
-    column.place = [place = absl::StrCat(uri.path, ": array '", name, "'")](int64_t row, int64_t) { return absl::StrCat(place, ", row ", row); };
+    column.place = [place = absl::StrCat(uri.path, ": array '", name, "'")](int64_t row, int64_t) {
+      return absl::StrCat(place, ", row ", row);
+    };
     columns.push_back(std::move(column));
   }
   auto whole = make_table(uri, {"scale", "holdout", "holdout_seed"}, inputs, std::move(columns));

@@ -53,7 +53,8 @@ absl::StatusOr<std::string> unpack(const char* data, uint64_t bytes, int window,
   if (code == Z_OK || code == Z_BUF_ERROR) {
     return absl::InvalidArgumentError(absl::StrCat(place, ": byte ", used, ": compressed data end early"));
   }
-  if (code != Z_STREAM_END) return absl::InvalidArgumentError(absl::StrCat(place, ": byte ", used, ": compressed data are damaged"));
+  if (code != Z_STREAM_END)
+    return absl::InvalidArgumentError(absl::StrCat(place, ": byte ", used, ": compressed data are damaged"));
   out.resize(made);
   return out;
 }

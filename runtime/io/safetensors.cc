@@ -25,8 +25,9 @@ struct TypeName {
   const char* name;
   DType dtype;
 };
-constexpr TypeName kTypeNames[] = {{"F32", DType::f32}, {"F64", DType::f64}, {"F16", DType::f16}, {"BF16", DType::bf16}, {"I8", DType::i8},
-                                   {"U8", DType::u8},   {"I32", DType::i32}, {"I64", DType::i64}, {"BOOL", DType::boolean}};
+constexpr TypeName kTypeNames[] = {{"F32", DType::f32},   {"F64", DType::f64}, {"F16", DType::f16},
+                                   {"BF16", DType::bf16}, {"I8", DType::i8},   {"U8", DType::u8},
+                                   {"I32", DType::i32},   {"I64", DType::i64}, {"BOOL", DType::boolean}};
 
 absl::Status fault(const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
@@ -61,11 +62,13 @@ absl::Status read_metadata(const std::string& path, const json& entry, TensorFil
 
 // Dtype and shape of an entry, and its bytes by them.
 absl::StatusOr<uint64_t> read_type(const std::string& place, const json& entry, Tensor* tensor) {
-  if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry["dtype"].is_string() || !entry["shape"].is_array()) {
+  if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry["dtype"].is_string() ||
+      !entry["shape"].is_array()) {
     return fault(place, "dtype, shape or data_offsets are missing");
   }
   const std::string type = entry["dtype"].get<std::string>();
-  const TypeName* found = std::find_if(std::begin(kTypeNames), std::end(kTypeNames), [&](const TypeName& t) { return type == t.name; });
+  const TypeName* found =
+      std::find_if(std::begin(kTypeNames), std::end(kTypeNames), [&](const TypeName& t) { return type == t.name; });
   if (found == std::end(kTypeNames)) return absl::UnimplementedError(absl::StrCat(place, ": dtype ", type));
   tensor->dtype = found->dtype;
   uint64_t bytes = core::dtype_bytes(tensor->dtype);
@@ -91,7 +94,8 @@ absl::StatusOr<Range> read_range(const std::string& place, const json& entry, ui
   }
   const Range range{entry["data_offsets"][0].get<uint64_t>(), entry["data_offsets"][1].get<uint64_t>(), 0};
   if (range.begin > range.end || range.end - range.begin != bytes) {
-    return fault(place, absl::StrCat("data_offsets [", range.begin, ", ", range.end, "] do not hold the ", bytes, " bytes of its dtype and shape"));
+    return fault(place, absl::StrCat("data_offsets [", range.begin, ", ", range.end, "] do not hold the ", bytes,
+                                     " bytes of its dtype and shape"));
   }
   if (range.end > data_bytes) {
     return fault(place, absl::StrCat("its data end at byte ", range.end, ", the file has only ", data_bytes, " bytes of data"));
@@ -101,9 +105,8 @@ absl::StatusOr<Range> read_range(const std::string& place, const json& entry, ui
 
 // The ranges, sorted, must follow each other without gap or overlap to the end of the file.
 absl::Status check_cover(const std::string& path, const TensorFile& file, std::vector<Range> ranges, uint64_t data_bytes) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
-  });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
   uint64_t at = 0;
   for (const Range& range : ranges) {
     if (range.begin != at) {
@@ -112,7 +115,8 @@ absl::Status check_cover(const std::string& path, const TensorFile& file, std::v
     }
     at = range.end;
   }
-  if (at != data_bytes) return fault(path, absl::StrCat("byte ", at, " of the data: ", data_bytes - at, " bytes belong to no tensor"));
+  if (at != data_bytes)
+    return fault(path, absl::StrCat("byte ", at, " of the data: ", data_bytes - at, " bytes belong to no tensor"));
   return absl::OkStatus();
 }
 

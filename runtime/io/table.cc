@@ -147,7 +147,8 @@ class Binder {
       const std::string* asked = uri_.find(inputs_[i].name);
       const int column = find(asked != nullptr ? *asked : inputs_[i].name);
       if (column < 0 && asked != nullptr) {
-        return absl::InvalidArgumentError(absl::StrCat(uri_.text, ": there is no field '", *asked, "'; fields: ", names_of(columns_)));
+        return absl::InvalidArgumentError(
+            absl::StrCat(uri_.text, ": there is no field '", *asked, "'; fields: ", names_of(columns_)));
       }
       if (column >= 0) take(i, column);
     }

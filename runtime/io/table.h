@@ -15,11 +15,11 @@ namespace mxc::io {
 
 // One field as a file holds it: `rows` samples of elements() numbers.
 struct Column {
-  std::string name;                  // as the source calls it
-  std::vector<int64_t> shape;        // of one sample
+  std::string name;            // as the source calls it
+  std::vector<int64_t> shape;  // of one sample
   plan::DType stored = plan::DType::u8;
-  std::string bytes;                 // rows * elements() numbers of type `stored`
-  double divisor = 1;                // a floating input receives number / divisor
+  std::string bytes;                                               // rows * elements() numbers of type `stored`
+  double divisor = 1;                                              // a floating input receives number / divisor
   std::function<std::string(int64_t row, int64_t element)> place;  // "labels.gz: byte 25", for messages
 
   int64_t elements() const;

@@ -64,14 +64,16 @@ absl::Status check_tensors(const Model& model, const std::string& path, const io
     const io::Tensor* tensor = file.find(entry.name);
     if (tensor == nullptr) return refuse(path, model, absl::StrCat("tensor '", entry.name, "' is missing"));
     if (tensor->dtype != buffer.dtype || tensor->shape != shape_of(buffer)) {
-      return refuse(path, model, absl::StrCat("tensor '", entry.name, "' is ", described(tensor->dtype, tensor->shape), ", the model has ",
-                                              described(buffer.dtype, shape_of(buffer))));
+      return refuse(path, model,
+                    absl::StrCat("tensor '", entry.name, "' is ", described(tensor->dtype, tensor->shape), ", the model has ",
+                                 described(buffer.dtype, shape_of(buffer))));
     }
   }
   for (const io::Tensor& tensor : file.tensors) {
     bool known = false;
     for (const Entry& entry : entries) known |= entry.name == tensor.name;
-    if (!known && !parameters_only) return refuse(path, model, absl::StrCat("it has a tensor '", tensor.name, "' that the model lacks"));
+    if (!known && !parameters_only)
+      return refuse(path, model, absl::StrCat("it has a tensor '", tensor.name, "' that the model lacks"));
   }
   return absl::OkStatus();
 }
@@ -85,8 +87,9 @@ bool take(const io::TensorFile& file, const char* key, T* value) {
 
 absl::StatusOr<Progress> read_progress(const std::string& path, const io::TensorFile& file) {
   Progress progress;
-  bool good = take(file, "step", &progress.step) && take(file, "epoch", &progress.epoch) && take(file, "position", &progress.position) &&
-              take(file, "seed", &progress.seed) && take(file, "batch", &progress.batch) && take(file, "samples", &progress.samples) &&
+  bool good = take(file, "step", &progress.step) && take(file, "epoch", &progress.epoch) &&
+              take(file, "position", &progress.position) && take(file, "seed", &progress.seed) &&
+              take(file, "batch", &progress.batch) && take(file, "samples", &progress.samples) &&
               take(file, "epochs", &progress.epochs) && take(file, "warmup", &progress.warmup);
   for (const auto& [key, text] : file.metadata) {
     if (key == "schedule") progress.schedule = text;

@@ -11,7 +11,7 @@
 namespace mxc::train {
 
 absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::create(Model* model, GraphRunner* runner, const io::Dataset& dataset,
-                                                                int64_t batch) {
+                                                             int64_t batch) {
   if (absl::Status status = runner->attach(dataset); !status.ok()) return status;
   return std::unique_ptr<Evaluator>(new Evaluator(model, runner, dataset, batch));
 }
@@ -49,7 +49,8 @@ absl::StatusOr<int64_t> choose_batch(const GraphRunner& runner, std::optional<in
 
 absl::Status load_trained(const Model& model, const std::string& path) {
   if (!io::file_exists(path)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": no such file; train the model first, or name its checkpoint with --load"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": no such file; train the model first, or name its checkpoint with --load"));
   }
   return load_checkpoint(model, path, /*parameters_only=*/true).status();
 }

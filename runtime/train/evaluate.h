@@ -16,7 +16,8 @@ namespace mxc::train {
 class Evaluator {
  public:
   // `batch` samples a run. The model, its runner and the data set must outlive the evaluator.
-  static absl::StatusOr<std::unique_ptr<Evaluator>> create(Model* model, GraphRunner* runner, const io::Dataset& dataset, int64_t batch);
+  static absl::StatusOr<std::unique_ptr<Evaluator>> create(Model* model, GraphRunner* runner, const io::Dataset& dataset,
+                                                           int64_t batch);
 
   // The means of the runner's scalars over all samples, each run weighted by its n. Stops early, with what it has, if an
   // interrupt is requested (null: never).

@@ -24,7 +24,7 @@ class Event {
   Event& add(const std::string& key, double value);
   Event& add(const std::string& key, const std::string& value);
   Event& add(const std::string& key, const std::vector<std::string>& names, const std::vector<double>& values);  // an object
-  std::string line() const;  // with the newline
+  std::string line() const;                                                                                      // with the newline
 
  private:
   std::string text_;

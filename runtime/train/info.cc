@@ -56,7 +56,8 @@ void add_graphs(const core::PlanView& view, std::string* out) {
   absl::StrAppend(out, "\ngraphs\n");
   for (const plan::Graph& graph : view.graphs()) {
     const Work work = work_of(view, graph);
-    absl::StrAppendFormat(out, "  %s: %s, batch %d, %d steps", view.text(graph.name), graph_kind_name(graph.kind), graph.batch, work.steps);
+    absl::StrAppendFormat(out, "  %s: %s, batch %d, %d steps", view.text(graph.name), graph_kind_name(graph.kind), graph.batch,
+                          work.steps);
     if (work.flops > 0) absl::StrAppendFormat(out, ", %.4g MFLOP", static_cast<double>(work.flops) * 1e-6);
     absl::StrAppend(out, ", arena ", bytes_text(graph.arena_bytes), "\n");
     for (const plan::Binding& binding : view.inputs(graph)) {
@@ -93,22 +94,25 @@ void add_memory(const core::PlanView& view, std::string* out) {
   absl::StrAppend(out, "\nmemory\n");
   for (size_t d = 0; d < view.devices().size(); ++d) {
     const plan::Device& device = view.devices()[d];
-    absl::StrAppend(out, "  device ", d, " (", device.kind == plan::DeviceKind::cpu ? "cpu" : "cuda", "): arena ", bytes_text(device.arena_bytes),
-                    ", persistent ", bytes_text(device.persistent_bytes), ", inputs and outputs ", bytes_text(device.io_bytes), "\n");
+    absl::StrAppend(out, "  device ", d, " (", device.kind == plan::DeviceKind::cpu ? "cpu" : "cuda", "): arena ",
+                    bytes_text(device.arena_bytes), ", persistent ", bytes_text(device.persistent_bytes), ", inputs and outputs ",
+                    bytes_text(device.io_bytes), "\n");
   }
 }
 
 void add_hypers(const core::PlanView& view, std::string* out) {
   if (view.hypers().empty()) return;
   absl::StrAppend(out, "\nhyper-parameters\n");
-  for (const plan::Hyper& hyper : view.hypers()) absl::StrAppendFormat(out, "  %s %g\n", view.text(hyper.name), hyper.default_value);
+  for (const plan::Hyper& hyper : view.hypers())
+    absl::StrAppendFormat(out, "  %s %g\n", view.text(hyper.name), hyper.default_value);
 }
 
 std::string json_shape(const plan::Buffer& buffer) { return absl::StrCat("[", absl::StrJoin(shape_of(buffer), ","), "]"); }
 
 std::string json_tensor(const core::PlanView& view, uint32_t name, const plan::Buffer& buffer) {
-  return absl::StrCat("{\"name\":", json_string(view.text(name)), ",\"dtype\":\"", core::dtype_name(buffer.dtype), "\",\"shape\":", json_shape(buffer),
-                      ",\"layout\":", json_string(layout_text(buffer)), ",\"bytes\":", buffer.bytes);
+  return absl::StrCat("{\"name\":", json_string(view.text(name)), ",\"dtype\":\"", core::dtype_name(buffer.dtype),
+                      "\",\"shape\":", json_shape(buffer), ",\"layout\":", json_string(layout_text(buffer)),
+                      ",\"bytes\":", buffer.bytes);
 }
 
 // "[a,b,c]" of what `one` makes of each record.
@@ -126,7 +130,8 @@ std::string layout_text(const plan::Buffer& buffer) {
   std::vector<std::string> axes;
   for (int i = 0; i < buffer.rank; ++i) {
     plain = plain && buffer.order[i] == i;
-    axes.push_back(buffer.order[i] == buffer.block_axis ? absl::StrCat(buffer.order[i], "/", buffer.block) : absl::StrCat(buffer.order[i]));
+    axes.push_back(buffer.order[i] == buffer.block_axis ? absl::StrCat(buffer.order[i], "/", buffer.block)
+                                                        : absl::StrCat(buffer.order[i]));
   }
   return plain ? "" : absl::StrJoin(axes, ",");
 }
@@ -154,9 +159,8 @@ std::string info_json(const core::PlanView& view) {
   for (const plan::Fact& fact : view.facts()) {
     absl::StrAppend(&facts, facts.empty() ? "" : ",", json_string(view.text(fact.key)), ":", json_string(view.text(fact.value)));
   }
-  const std::string parameters = json_list(view.parameters(), [&](uint32_t index) {
-    return json_tensor(view, view.buffer(index).name, view.buffer(index)) + "}";
-  });
+  const std::string parameters = json_list(
+      view.parameters(), [&](uint32_t index) { return json_tensor(view, view.buffer(index).name, view.buffer(index)) + "}"; });
   const std::string hypers = json_list(view.hypers(), [&](const plan::Hyper& hyper) {
     return absl::StrCat("{\"name\":", json_string(view.text(hyper.name)), ",\"default\":", json_number(hyper.default_value), "}");
   });
@@ -166,17 +170,20 @@ std::string info_json(const core::PlanView& view) {
       return json_tensor(view, binding.name, view.buffer(binding.buffer)) + "}";
     });
     const std::string outputs = json_list(view.outputs(graph), [&](const plan::Binding& binding) {
-      return absl::StrCat(json_tensor(view, binding.name, view.buffer(binding.buffer)), ",\"kind\":\"", output_kind(binding.kind), "\"}");
+      return absl::StrCat(json_tensor(view, binding.name, view.buffer(binding.buffer)), ",\"kind\":\"", output_kind(binding.kind),
+                          "\"}");
     });
-    return absl::StrCat("{\"name\":", json_string(view.text(graph.name)), ",\"kind\":\"", graph_kind_name(graph.kind), "\",\"batch\":", graph.batch,
-                        ",\"steps\":", work.steps, ",\"flops\":", work.flops, ",\"arena_bytes\":", graph.arena_bytes, ",\"inputs\":", inputs,
-                        ",\"outputs\":", outputs, "}");
+    return absl::StrCat("{\"name\":", json_string(view.text(graph.name)), ",\"kind\":\"", graph_kind_name(graph.kind),
+                        "\",\"batch\":", graph.batch, ",\"steps\":", work.steps, ",\"flops\":", work.flops,
+                        ",\"arena_bytes\":", graph.arena_bytes, ",\"inputs\":", inputs, ",\"outputs\":", outputs, "}");
   });
   const std::string memory = json_list(view.devices(), [&](const plan::Device& device) {
-    return absl::StrCat("{\"kind\":\"", device.kind == plan::DeviceKind::cpu ? "cpu" : "cuda", "\",\"arena_bytes\":", device.arena_bytes,
-                        ",\"persistent_bytes\":", device.persistent_bytes, ",\"io_bytes\":", device.io_bytes, "}");
+    return absl::StrCat("{\"kind\":\"", device.kind == plan::DeviceKind::cpu ? "cpu" : "cuda",
+                        "\",\"arena_bytes\":", device.arena_bytes, ",\"persistent_bytes\":", device.persistent_bytes,
+                        ",\"io_bytes\":", device.io_bytes, "}");
   });
-  return absl::StrCat("{\"facts\":{", facts, "},\"parameters\":", parameters, ",\"hypers\":", hypers, ",\"graphs\":", graphs, ",\"memory\":", memory, "}\n");
+  return absl::StrCat("{\"facts\":{", facts, "},\"parameters\":", parameters, ",\"hypers\":", hypers, ",\"graphs\":", graphs,
+                      ",\"memory\":", memory, "}\n");
 }
 
 }  // namespace mxc::train

@@ -68,14 +68,16 @@ void Model::set_integer(const char* name, uint64_t value) {
   }
 }
 
-std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields, bool optional) {
+std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields,
+                                      bool optional) {
   const uint32_t graph = view.find_graph(kind);
   if (graph == plan::kNone) return fields;
   for (const plan::Binding& binding : view.inputs(view.graph(graph))) {
     const plan::Buffer& buffer = view.buffer(binding.buffer);
     const std::string name = view.text(binding.name);
     const bool known = std::any_of(fields.begin(), fields.end(), [&](const io::Field& field) { return field.name == name; });
-    if (!known && buffer.batch_axis >= 0) fields.push_back({name, buffer.dtype, sample_shape(buffer), buffer.upper_bound, optional});
+    if (!known && buffer.batch_axis >= 0)
+      fields.push_back({name, buffer.dtype, sample_shape(buffer), buffer.upper_bound, optional});
   }
   return fields;
 }

@@ -53,7 +53,8 @@ class Model {
 const char* graph_kind_name(plan::GraphKind kind);
 
 // `fields` and, after them, those inputs of the program's graph of a kind that are not among them. Without such a graph: `fields`.
-std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields, bool optional);
+std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields,
+                                      bool optional);
 
 // A scalar that a graph reports: its loss or a metric.
 struct Scalar {
@@ -92,8 +93,8 @@ class GraphRunner {
  private:
   struct Input {
     uint32_t buffer;
-    int field;                     // of the attached data set
-    std::vector<char> memory;      // for inputs that must be packed; aligned by `aligned`
+    int field;                 // of the attached data set
+    std::vector<char> memory;  // for inputs that must be packed; aligned by `aligned`
     void* aligned = nullptr;
   };
 
@@ -104,7 +105,7 @@ class GraphRunner {
   core::Executor executor_;
   engine::CompiledGraph compiled_;
   std::vector<io::Field> inputs_;
-  std::vector<Input> bound_;       // parallel to inputs_
+  std::vector<Input> bound_;  // parallel to inputs_
   std::vector<Scalar> scalars_;
   std::vector<char> scratch_;
 };

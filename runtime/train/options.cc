@@ -27,8 +27,9 @@ std::string flag_of(std::string name) {
 void add_threads(CLI::App* verb, Options* options) {
   verb->add_option("--threads", options->threads, "threads to compute with (default: one per CPU); the results do not depend on it")
       ->check(CLI::Range(1, 4096));
-  verb->add_option_function<std::string>("--engine", [options](const std::string& kind) { options->naive = kind == "naive"; },
-                                         "threaded (default): batches load while steps run; or naive: one operation after the other")
+  verb->add_option_function<std::string>(
+          "--engine", [options](const std::string& kind) { options->naive = kind == "naive"; },
+          "threaded (default): batches load while steps run; or naive: one operation after the other")
       ->check(CLI::IsMember({"threaded", "naive"}))
       ->type_name("KIND");
 }
@@ -39,7 +40,8 @@ void add_hypers(CLI::App* verb, const core::PlanView& view, Options* options) {
     if (is_internal_hyper(name)) continue;
     std::ostringstream help;
     help << "hyper-parameter (default " << hyper.default_value << ")";
-    verb->add_option_function<double>(flag_of(name), [options, name](const double& value) { options->hypers[name] = value; }, help.str())
+    verb->add_option_function<double>(
+            flag_of(name), [options, name](const double& value) { options->hypers[name] = value; }, help.str())
         ->type_name("NUMBER");
   }
 }
@@ -48,20 +50,26 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
   CLI::App* verb = app->add_subcommand("train", "train the model and save it");
   verb->callback([options] { options->verb = Verb::train; });
   verb->add_option("--data", options->data, kDataHelp)->required()->type_name("SOURCE");
-  verb->add_option("--test-data", options->test_data, "data to test on after each epoch (default: the test part of --data)")->type_name("SOURCE");
-  verb->add_option("--epochs", options->epochs, "passes over the data, in the whole training (default 10)")->check(CLI::PositiveNumber);
+  verb->add_option("--test-data", options->test_data, "data to test on after each epoch (default: the test part of --data)")
+      ->type_name("SOURCE");
+  verb->add_option("--epochs", options->epochs, "passes over the data, in the whole training (default 10)")
+      ->check(CLI::PositiveNumber);
   verb->add_option("--steps", options->steps, "stop after this many steps of the whole training")->check(CLI::PositiveNumber);
-  verb->add_option("--batch", options->batch, "samples in a step, at most what the model was compiled for (the default)")->check(CLI::PositiveNumber);
+  verb->add_option("--batch", options->batch, "samples in a step, at most what the model was compiled for (the default)")
+      ->check(CLI::PositiveNumber);
   verb->add_option("--seed", options->seed, "of the initial parameters, the order of the samples and random operators (default 0)");
-  verb->add_option("--schedule", options->schedule,
-                   "of the learning rate: constant, step:EVERY:FACTOR (EVERY in epochs), exp:FACTOR (per epoch), cosine[:FLOOR], poly[:POWER]");
-  verb->add_option("--warmup", options->warmup, "steps over which the learning rate rises linearly (default 0)")->check(CLI::NonNegativeNumber);
+  verb->add_option(
+      "--schedule", options->schedule,
+      "of the learning rate: constant, step:EVERY:FACTOR (EVERY in epochs), exp:FACTOR (per epoch), cosine[:FLOOR], poly[:POWER]");
+  verb->add_option("--warmup", options->warmup, "steps over which the learning rate rises linearly (default 0)")
+      ->check(CLI::NonNegativeNumber);
   verb->add_option("--optimizer", options->optimizer, "must be the one that the model was compiled with");
   add_hypers(verb, view, options);
   add_threads(verb, options);
   verb->add_option("--log", options->log, "write what happens as lines of JSON")->type_name("FILE");
   verb->add_option("--trace", options->trace, "write what ran when, in the format of chrome://tracing")->type_name("FILE");
-  verb->add_option("--save", options->save, "where the trained model goes (default " + model_name(view) + ".safetensors)")->type_name("FILE");
+  verb->add_option("--save", options->save, "where the trained model goes (default " + model_name(view) + ".safetensors)")
+      ->type_name("FILE");
   verb->add_option("--checkpoint-dir", options->checkpoint_dir, "also keep a checkpoint of every epoch here")->type_name("DIR");
   verb->add_option("--resume", options->resume, "go on from a checkpoint, bit for bit as if never interrupted")->type_name("FILE");
 }
@@ -74,12 +82,16 @@ void add_load(CLI::App* verb, const core::PlanView& view, Options* options) {
 }
 
 void add_predict(CLI::App* app, const core::PlanView& view, Options* options) {
-  CLI::App* verb = app->add_subcommand("predict", "show the answers for some samples (of the test part of the data, if there is one)");
+  CLI::App* verb =
+      app->add_subcommand("predict", "show the answers for some samples (of the test part of the data, if there is one)");
   verb->callback([options] { options->verb = Verb::predict; });
   add_load(verb, view, options);
-  CLI::Option* samples = verb->add_option("--samples", options->samples, "which ones, by number from 0")->delimiter(',')->check(CLI::NonNegativeNumber);
+  CLI::Option* samples = verb->add_option("--samples", options->samples, "which ones, by number from 0")
+                             ->delimiter(',')
+                             ->check(CLI::NonNegativeNumber);
   verb->add_option("--count", options->count, "the first so many (default 5)")->check(CLI::PositiveNumber)->excludes(samples);
-  verb->add_option("--output", options->output, "write the outputs to FILE.npz or FILE.csv instead of showing them")->type_name("FILE");
+  verb->add_option("--output", options->output, "write the outputs to FILE.npz or FILE.csv instead of showing them")
+      ->type_name("FILE");
 }
 
 std::string one_line(std::string text) {
@@ -92,7 +104,8 @@ std::string one_line(std::string text) {
 
 bool is_internal_hyper(const std::string& name) { return name == "step" || name == "seed"; }
 
-int parse_options(int argc, const char* const* argv, const core::PlanView& view, std::string* out, std::string* error, Options* options) {
+int parse_options(int argc, const char* const* argv, const core::PlanView& view, std::string* out, std::string* error,
+                  Options* options) {
   const std::string name = model_name(view);
   CLI::App app(name + ": a model compiled by mxc", name);
   const char* version = view.find_fact("compiler");

@@ -17,8 +17,8 @@ enum class Verb { train, eval, predict, info };
 
 struct Options {
   Verb verb = Verb::info;
-  int threads = 0;                        // 0: one per CPU
-  bool naive = false;                     // the serial engine
+  int threads = 0;     // 0: one per CPU
+  bool naive = false;  // the serial engine
 
   // Data and weights. `load` is the checkpoint that eval and predict read.
   std::string data, test_data, load;
@@ -26,11 +26,11 @@ struct Options {
 
   // train
   std::optional<int64_t> epochs, warmup;
-  int64_t steps = 0;                      // stop after this step of the whole training; 0: no limit
+  int64_t steps = 0;  // stop after this step of the whole training; 0: no limit
   std::optional<uint64_t> seed;
   std::optional<std::string> schedule;
-  std::map<std::string, double> hypers;   // those given, by the Plan's name
-  std::string optimizer;                  // empty: as compiled
+  std::map<std::string, double> hypers;  // those given, by the Plan's name
+  std::string optimizer;                 // empty: as compiled
   std::string log, trace, checkpoint_dir, save, resume;
 
   // predict
@@ -44,7 +44,8 @@ struct Options {
 
 // Parses a command line. Returns -1 and fills `options`, or an exit code after writing what must be said: 0 for --help and
 // --version (to `out`), 2 for a wrong command line (one line, to `error`).
-int parse_options(int argc, const char* const* argv, const core::PlanView& view, std::string* out, std::string* error, Options* options);
+int parse_options(int argc, const char* const* argv, const core::PlanView& view, std::string* out, std::string* error,
+                  Options* options);
 
 // True for the scalars that the trainer itself counts or is told by other flags: step, seed.
 bool is_internal_hyper(const std::string& name);

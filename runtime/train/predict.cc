@@ -46,7 +46,8 @@ absl::StatusOr<std::vector<int64_t>> choose_samples(const Options& options, cons
   }
   for (int64_t row : rows) {
     if (row >= dataset.count()) {
-      return absl::InvalidArgumentError(absl::StrCat("--samples ", row, ": ", options.data, " has samples 0 to ", dataset.count() - 1));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--samples ", row, ": ", options.data, " has samples 0 to ", dataset.count() - 1));
     }
   }
   return rows;
@@ -90,7 +91,8 @@ std::string answer_text(const Answer& answer, int64_t sample) {
     if (static_cast<int64_t>(values.size()) > kMostShown) return absl::StrFormat("largest %d (%.6g)", best, values[best]);
   }
   std::string text;
-  for (size_t i = 0; i < values.size() && i < kMostShown; ++i) absl::StrAppend(&text, i == 0 ? "" : " ", absl::StrFormat("%.6g", values[i]));
+  for (size_t i = 0; i < values.size() && i < kMostShown; ++i)
+    absl::StrAppend(&text, i == 0 ? "" : " ", absl::StrFormat("%.6g", values[i]));
   return values.size() > kMostShown ? text + " ..." : text;
 }
 
@@ -101,7 +103,8 @@ void print_beside(FILE* out, const std::vector<std::string>& left, const std::ve
   const size_t first = left.size() > right.size() ? (left.size() - right.size()) / 2 : 0;  // centred
   for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
     std::string line = i < left.size() ? left[i] : "";
-    if (i >= first && i - first < right.size()) line += std::string(width - line.size() + (width > 0 ? 3 : 0), ' ') + right[i - first];
+    if (i >= first && i - first < right.size())
+      line += std::string(width - line.size() + (width > 0 ? 3 : 0), ' ') + right[i - first];
     line.erase(line.find_last_not_of(' ') + 1);
     std::fprintf(out, "%s\n", line.c_str());
   }
@@ -117,10 +120,12 @@ std::vector<double> read_values(const io::Dataset& dataset, int field, int64_t r
   return values;
 }
 
-void show(FILE* out, const io::Dataset& dataset, const std::vector<Answer>& answers, const std::vector<int64_t>& rows, size_t inputs) {
+void show(FILE* out, const io::Dataset& dataset, const std::vector<Answer>& answers, const std::vector<int64_t>& rows,
+          size_t inputs) {
   for (size_t s = 0; s < rows.size(); ++s) {
     std::vector<std::string> picture, text = {absl::StrCat("sample ", rows[s])};
-    for (const Answer& answer : answers) text.push_back(absl::StrCat(answer.name, ": ", answer_text(answer, static_cast<int64_t>(s))));
+    for (const Answer& answer : answers)
+      text.push_back(absl::StrCat(answer.name, ": ", answer_text(answer, static_cast<int64_t>(s))));
     for (size_t f = 0; f < dataset.fields().size(); ++f) {
       const io::Field& field = dataset.fields()[f];
       if (picture.empty() && is_picture(field.shape)) {
@@ -181,7 +186,8 @@ absl::Status run_predict(Model* model, const Options& options, FILE* out) {
   if (!batch.ok()) return batch.status();
   if (absl::Status status = load_trained(*model, options.load); !status.ok()) return status;
   // What only the eval graph reads is the truth to compare with, if the data have it.
-  auto data = io::open_data(options.data, with_inputs_of(model->view(), plan::GraphKind::eval, (*runner)->inputs(), /*optional=*/true));
+  auto data =
+      io::open_data(options.data, with_inputs_of(model->view(), plan::GraphKind::eval, (*runner)->inputs(), /*optional=*/true));
   if (!data.ok()) return data.status();
   const io::Dataset& dataset = data->test != nullptr ? *data->test : *data->train;
   auto rows = choose_samples(options, dataset);

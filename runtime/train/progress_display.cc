@@ -8,8 +8,8 @@
 namespace mxc::train {
 namespace {
 
-constexpr double kLiveSeconds = 0.1;    // between two rewritings of the live line
-constexpr double kPlainSeconds = 10;    // between two plain lines
+constexpr double kLiveSeconds = 0.1;  // between two rewritings of the live line
+constexpr double kPlainSeconds = 10;  // between two plain lines
 constexpr int kColumn = 14;
 
 std::string formatted(const char* format, double value) {
@@ -43,9 +43,7 @@ std::string duration_text(double seconds) {
 ProgressDisplay::ProgressDisplay(FILE* out, bool terminal, std::vector<std::string> train, std::vector<std::string> test)
     : out_(out), terminal_(terminal), train_(std::move(train)), test_(std::move(test)), start_(std::chrono::steady_clock::now()) {}
 
-double ProgressDisplay::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
+double ProgressDisplay::seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
 void ProgressDisplay::clear_live() {
   if (live_) std::fputs("\r\033[K", out_);
@@ -57,7 +55,8 @@ void ProgressDisplay::epoch_starts() {
   shown_ = 0;
 }
 
-void ProgressDisplay::step(int64_t epoch, int64_t epochs, int64_t seen, int64_t total, int64_t done_now, const std::vector<double>& means) {
+void ProgressDisplay::step(int64_t epoch, int64_t epochs, int64_t seen, int64_t total, int64_t done_now,
+                           const std::vector<double>& means) {
   const double now = seconds();
   if (now - shown_ < (terminal_ ? kLiveSeconds : kPlainSeconds)) return;
   shown_ = now;

@@ -12,7 +12,7 @@ namespace mxc::train {
 
 struct EpochResult {
   std::vector<double> train;
-  std::vector<double> test;   // empty: no test data
+  std::vector<double> test;  // empty: no test data
 };
 
 class ProgressDisplay {

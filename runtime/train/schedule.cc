@@ -17,7 +17,7 @@ constexpr double kPi = 3.14159265358979323846;
 struct Form {
   const char* name;
   Schedule::Kind kind;
-  size_t least, most;     // numbers after the name
+  size_t least, most;  // numbers after the name
   double first_default;
 };
 constexpr Form kForms[] = {
@@ -40,8 +40,8 @@ absl::StatusOr<Schedule> parse_schedule(const std::string& text) {
     if (!good) break;
     return Schedule{form.kind, numbers[0], numbers[1]};
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--schedule ", text, ": expected constant, step:EVERY:FACTOR, exp:FACTOR, cosine[:FLOOR] or poly[:POWER]"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--schedule ", text, ": expected constant, step:EVERY:FACTOR, exp:FACTOR, cosine[:FLOOR] or poly[:POWER]"));
 }
 
 double Schedule::factor(int64_t step, int64_t warmup, int64_t steps_per_epoch, int64_t total_steps) const {

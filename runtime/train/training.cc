@@ -43,7 +43,7 @@ class Training {
   absl::Status initialise();
   absl::Status settle_settings();
 
-  absl::StatusOr<bool> run_epoch();           // true: the epoch is complete
+  absl::StatusOr<bool> run_epoch();  // true: the epoch is complete
   absl::Status step(const io::Batch& batch, ProgressDisplay* display);
   absl::Status finish_epoch(double seconds, ProgressDisplay* display);
   absl::Status save(const std::string& path, ProgressDisplay* display);
@@ -72,7 +72,8 @@ absl::Status Training::check_optimizer() const {
   if (options_.optimizer.empty() || options_.optimizer == compiled) return absl::OkStatus();
   const std::string source = model_->fact("source", "model.cpp");
   return absl::InvalidArgumentError(absl::StrCat("--optimizer ", options_.optimizer, ": this program was compiled with '", compiled,
-                                                 "'; recompile: mxc compile ", source, " --optimizer=", options_.optimizer, " -o ", model_->name()));
+                                                 "'; recompile: mxc compile ", source, " --optimizer=", options_.optimizer, " -o ",
+                                                 model_->name()));
 }
 
 absl::Status Training::open_graphs() {
@@ -87,7 +88,8 @@ absl::Status Training::open_graphs() {
 }
 
 absl::Status Training::open_sources() {
-  auto data = io::open_data(options_.data, with_inputs_of(model_->view(), plan::GraphKind::eval, trainer_->inputs(), /*optional=*/false));
+  auto data =
+      io::open_data(options_.data, with_inputs_of(model_->view(), plan::GraphKind::eval, trainer_->inputs(), /*optional=*/false));
   if (!data.ok()) return data.status();
   data_ = *std::move(data);
   test_ = data_.test.get();
@@ -131,17 +133,20 @@ absl::Status Training::resume() {
   progress_ = *std::move(loaded);
   const int64_t count = data_.train->count();
   if (progress_.samples != count) {
-    return absl::InvalidArgumentError(absl::StrCat(options_.resume, ": was trained on ", progress_.samples, " samples, ",
-                                                   options_.data, " has ", count));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options_.resume, ": was trained on ", progress_.samples, " samples, ", options_.data, " has ", count));
   }
   if (options_.seed.has_value() && *options_.seed != progress_.seed) {
-    return absl::InvalidArgumentError(absl::StrCat("--seed ", *options_.seed, ": ", options_.resume, " was begun with ", progress_.seed));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--seed ", *options_.seed, ": ", options_.resume, " was begun with ", progress_.seed));
   }
   if (options_.batch.has_value() && *options_.batch != progress_.batch) {
-    return absl::InvalidArgumentError(absl::StrCat("--batch ", *options_.batch, ": ", options_.resume, " was begun with ", progress_.batch));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--batch ", *options_.batch, ": ", options_.resume, " was begun with ", progress_.batch));
   }
   if (progress_.position > count || progress_.batch < 1 || progress_.batch > trainer_->batch()) {
-    return absl::InvalidArgumentError(absl::StrCat(options_.resume, ": was trained in batches of ", progress_.batch, ", the model was compiled for at most ", trainer_->batch()));
+    return absl::InvalidArgumentError(absl::StrCat(options_.resume, ": was trained in batches of ", progress_.batch,
+                                                   ", the model was compiled for at most ", trainer_->batch()));
   }
   return absl::OkStatus();
 }
@@ -193,7 +198,10 @@ absl::Status Training::prepare() {
   display_ = std::make_unique<ProgressDisplay>(out_, isatty(fileno(out_)) != 0, scalar_names(*trainer_),
                                                tester_ == nullptr ? std::vector<std::string>() : scalar_names(*tester_));
   Event event("start");
-  event.add("model", model_->name()).add("epochs", progress_.epochs).add("batch", progress_.batch).add("samples", progress_.samples);
+  event.add("model", model_->name())
+      .add("epochs", progress_.epochs)
+      .add("batch", progress_.batch)
+      .add("samples", progress_.samples);
   event.add("seed", static_cast<int64_t>(progress_.seed)).add("threads", int64_t{model_->threads()}).add("step", progress_.step);
   for (const auto& [name, value] : progress_.hypers) event.add(name, value);
   log_.write(event);

@@ -51,7 +51,8 @@ TEST(AtomicFile, NoSuchDirectory) {
   EXPECT_TRUE(check_writable(dir.file("a")).ok());
   // A directory in the way is found when the name is taken.
   std::filesystem::create_directory(dir.file("d"));
-  EXPECT_EQ(write_file_atomically(dir.file("d"), {}).message(), dir.file("d") + ": cannot write: Is a directory; nothing was changed");
+  EXPECT_EQ(write_file_atomically(dir.file("d"), {}).message(),
+            dir.file("d") + ": cannot write: Is a directory; nothing was changed");
   EXPECT_EQ(files_in(dir), 1);
 }
 

@@ -28,7 +28,8 @@ TEST(Csv, RangesAndTheRest) {
 
 TEST(Csv, HeaderNamesQuotesAndWords) {
   TempDir dir;
-  const std::string file = dir.write("a.csv", mxc::test::gzip("\xef\xbb\xbfname,\"width, cm\",height-cm,y\nrose,1,2,0\n\"a,b\",\"3\",4,1\n"));
+  const std::string file =
+      dir.write("a.csv", mxc::test::gzip("\xef\xbb\xbfname,\"width, cm\",height-cm,y\nrose,1,2,0\n\"a,b\",\"3\",4,1\n"));
   // y by its name; x by a name with a comma inside is out of reach, by number and by name with a dash it is not.
   auto data = open_data("csv:" + file + "?x=1,height-cm", kInputs);
   ASSERT_TRUE(data.ok()) << data.status();
@@ -59,21 +60,27 @@ TEST(Csv, Faults) {
   EXPECT_EQ(error_of("csv:" + dir.file("none"), kInputs), dir.file("none") + ": No such file or directory");
   EXPECT_EQ(error_of("csv:" + dir.write("empty", "\n"), kInputs), dir.file("empty") + ": the file is empty");
   EXPECT_EQ(error_of("csv:" + dir.write("h", "a,b,c\n") + "?y=2", kInputs), "csv:" + dir.file("h") + "?y=2: there are no samples");
-  EXPECT_EQ(error_of("csv:" + dir.write("ragged", "1,2,0\n3,4\n") + "?y=2", kInputs), dir.file("ragged") + ":2: 2 cells, the rows above have 3");
-  EXPECT_EQ(error_of("csv:" + dir.write("word", "1,2,0\n3,4x,0\n") + "?y=2", kInputs), dir.file("word") + ":2: column 1: '4x' is not a number");
-  EXPECT_EQ(error_of("csv:" + dir.write("gap", "1,2,0\n3,,0\n") + "?y=2", kInputs), dir.file("gap") + ":2: column 1: '' is not a number");
-  EXPECT_EQ(error_of("csv:" + dir.write("half", "1,2,0\n3,4,0.5\n") + "?y=2", kInputs), dir.file("half") + ":2: column 2: y 0.5 is not an integer");
+  EXPECT_EQ(error_of("csv:" + dir.write("ragged", "1,2,0\n3,4\n") + "?y=2", kInputs),
+            dir.file("ragged") + ":2: 2 cells, the rows above have 3");
+  EXPECT_EQ(error_of("csv:" + dir.write("word", "1,2,0\n3,4x,0\n") + "?y=2", kInputs),
+            dir.file("word") + ":2: column 1: '4x' is not a number");
+  EXPECT_EQ(error_of("csv:" + dir.write("gap", "1,2,0\n3,,0\n") + "?y=2", kInputs),
+            dir.file("gap") + ":2: column 1: '' is not a number");
+  EXPECT_EQ(error_of("csv:" + dir.write("half", "1,2,0\n3,4,0.5\n") + "?y=2", kInputs),
+            dir.file("half") + ":2: column 2: y 0.5 is not an integer");
   EXPECT_EQ(error_of("csv:" + dir.write("class", "1,2,0\n\n3,4,-1\n") + "?y=2", kInputs),
             dir.file("class") + ":3: column 2: y -1 is outside the model's classes [0, 3)");
   EXPECT_EQ(error_of("csv:" + file, kInputs), "csv:" + file + ": say which columns the inputs 'x' and 'y' take, for example ?y=2");
   EXPECT_EQ(error_of("csv:" + file + "?y=3", kInputs), file + ": there is no column 3; columns are 0 to 2");
-  EXPECT_EQ(error_of("csv:" + file + "?y=label", kInputs), file + ": there is no column 'label' (the file has no header: use numbers)");
+  EXPECT_EQ(error_of("csv:" + file + "?y=label", kInputs),
+            file + ": there is no column 'label' (the file has no header: use numbers)");
   EXPECT_EQ(error_of("csv:" + file + "?x=1-0", kInputs), "csv:" + file + "?x=1-0: the range 1-0 runs backwards");
   EXPECT_EQ(error_of("csv:" + file + "?y=2", {floats("x", {1, 3}), classes("y", 3)}),
             file + ": the model's input 'x' wants 3 columns (1x3), left are 2");
   EXPECT_EQ(error_of("csv:" + file + "?x=0&y=2", kInputs), file + ": the model's input 'x' wants 2 columns (2), given are 1");
   EXPECT_EQ(error_of("csv:" + file + "?y=2&hedaer=no", kInputs),
-            "csv:" + file + "?y=2&hedaer=no: unknown parameter 'hedaer'; known: header, scale, holdout, holdout_seed, x (input), y (input)");
+            "csv:" + file +
+                "?y=2&hedaer=no: unknown parameter 'hedaer'; known: header, scale, holdout, holdout_seed, x (input), y (input)");
 }
 
 TEST(Csv, HoldoutIsAFunctionOfItsOwnSeed) {
@@ -110,7 +117,8 @@ TEST(Csv, HoldoutIsAFunctionOfItsOwnSeed) {
 
 // The digits that the repository ships: 1,797 rows; the documented number of samples of each class.
 TEST(Csv, Digits) {
-  auto data = open_data("csv:" MXC_SOURCE_DIR "/examples/data/digits.csv.gz?label=64&scale=16", {floats("image", {1, 8, 8}), classes("label", 10)});
+  auto data = open_data("csv:" MXC_SOURCE_DIR "/examples/data/digits.csv.gz?label=64&scale=16",
+                        {floats("image", {1, 8, 8}), classes("label", 10)});
   ASSERT_TRUE(data.ok()) << data.status();
   ASSERT_EQ(data->train->count(), 1797);
   std::vector<int> seen(10, 0);

@@ -72,11 +72,13 @@ TEST(Mnist, Faults) {
             files.address() + ": no field for the model's input 'x' (1x3x3 f32); fields: image (1x2x3), label (scalar)");
   EXPECT_EQ(error_of(files.address(), {floats("image", {1, 2, 3}), classes("label", 2)}),
             labels + ": byte 10: label 2 is outside the model's classes [0, 2)");
-  EXPECT_EQ(error_of(files.address() + "?labl=label", kInputs),
-            files.address() + "?labl=label: unknown parameter 'labl'; known: scale, holdout, holdout_seed, image (input), label (input)");
+  EXPECT_EQ(
+      error_of(files.address() + "?labl=label", kInputs),
+      files.address() + "?labl=label: unknown parameter 'labl'; known: scale, holdout, holdout_seed, image (input), label (input)");
   EXPECT_EQ(error_of(files.address() + "?label=lable", kInputs),
             files.address() + "?label=lable: there is no field 'lable'; fields: image (1x2x3), label (scalar)");
-  EXPECT_EQ(error_of(files.address() + "?scale=0", kInputs), files.address() + "?scale=0: scale must be a positive number, not '0'");
+  EXPECT_EQ(error_of(files.address() + "?scale=0", kInputs),
+            files.address() + "?scale=0: scale must be a positive number, not '0'");
 
   files.dir.write("train-labels-idx1-ubyte.gz", gzip(files.labels.substr(0, 10)));
   EXPECT_EQ(error_of(files.address(), kInputs), labels + ": byte 10: the file should end at byte 11");

@@ -27,8 +27,9 @@ TEST(Npz, StoredDeflatedAndAllHeaderVersions) {
 }
 
 TEST(Npz, OtherTypes) {
-  auto data = open_data("npz:" + data_file("deflated.npz"),
-                        {{"w", plan::DType::f32, {}, 0, false}, {"b", plan::DType::i32, {}, 2, false}, {"u", plan::DType::i64, {}, 0, false}});
+  auto data = open_data(
+      "npz:" + data_file("deflated.npz"),
+      {{"w", plan::DType::f32, {}, 0, false}, {"b", plan::DType::i32, {}, 2, false}, {"u", plan::DType::i64, {}, 0, false}});
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(read_rows<float>(*data->train, "w", {0, 3}), (std::vector<float>{0, 3}));
   EXPECT_EQ(read_rows<int32_t>(*data->train, "b", {0, 1, 2, 3}), (std::vector<int32_t>{1, 0, 1, 1}));
@@ -39,8 +40,10 @@ TEST(Npz, Faults) {
   TempDir dir;
   const std::string good = contents_of(data_file("stored.npz"));
   EXPECT_EQ(error_of("npz:" + dir.file("none"), kInputs), dir.file("none") + ": No such file or directory");
-  EXPECT_EQ(error_of("npz:" + dir.write("text", "1,2,3\n4,5,6\n7,8,9\n1,2,3\n"), kInputs), dir.file("text") + ": byte 0: this is not an NPZ (zip) file");
-  EXPECT_EQ(error_of("npz:" + dir.write("cut", good.substr(0, 300)), kInputs), dir.file("cut") + ": byte 300: the archive ends early");
+  EXPECT_EQ(error_of("npz:" + dir.write("text", "1,2,3\n4,5,6\n7,8,9\n1,2,3\n"), kInputs),
+            dir.file("text") + ": byte 0: this is not an NPZ (zip) file");
+  EXPECT_EQ(error_of("npz:" + dir.write("cut", good.substr(0, 300)), kInputs),
+            dir.file("cut") + ": byte 300: the archive ends early");
   std::string bad = good;
   bad[200] ^= 1;
   EXPECT_EQ(error_of("npz:" + dir.write("bad", bad), kInputs), dir.file("bad") + ": array 'image': the checksum is wrong");

@@ -28,7 +28,8 @@ TEST(ReadFile, Faults) {
   EXPECT_EQ(read_file(dir.file("none")).status().message(), dir.file("none") + ": No such file or directory");
   EXPECT_EQ(read_file(dir.path()).status().message(), dir.path() + ": Is a directory");
   const std::string cut = dir.write("cut", packed.substr(0, packed.size() - 9));
-  EXPECT_EQ(read_file_unpacked(cut).status().message(), cut + ": byte " + std::to_string(packed.size() - 9) + ": compressed data end early");
+  EXPECT_EQ(read_file_unpacked(cut).status().message(),
+            cut + ": byte " + std::to_string(packed.size() - 9) + ": compressed data end early");
   std::string bad = packed;
   bad[bad.size() - 6] ^= 1;  // the checksum
   EXPECT_NE(read_file_unpacked(dir.write("bad", bad)).status().message().find("compressed data are damaged"), std::string::npos);

@@ -22,8 +22,11 @@ std::string file_of(const std::string& header, const std::string& data) {
 
 TEST(Safetensors, ReadsTheFormat) {
   TempDir dir;
-  const std::string path = dir.write("a", file_of(R"({"__metadata__":{"step":"12"},"w":{"dtype":"F32","shape":[2,1],"data_offsets":[1,9]},"b":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"e":{"dtype":"I64","shape":[0,3],"data_offsets":[9,9]}}   )",
-                                                  std::string("\x07\0\0\x80\x3f\0\0\0\x40", 9)));
+  const std::string path = dir.write(
+      "a",
+      file_of(
+          R"({"__metadata__":{"step":"12"},"w":{"dtype":"F32","shape":[2,1],"data_offsets":[1,9]},"b":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"e":{"dtype":"I64","shape":[0,3],"data_offsets":[9,9]}}   )",
+          std::string("\x07\0\0\x80\x3f\0\0\0\x40", 9)));
   const auto file = read_safetensors(path);
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->metadata.at("step"), "12");
@@ -44,7 +47,8 @@ TEST(Safetensors, WritesTheFormat) {
   file.metadata = {{"b", "2"}, {"a", "1"}};
   file.tensors = {{"w", plan::DType::f32, {1}, std::string("\0\0\x80\x3f", 4)}, {"n \"q\"", plan::DType::boolean, {}, "\1"}};
   ASSERT_TRUE(write_safetensors(dir.file("a"), file).ok());
-  std::string header = R"({"__metadata__":{"a":"1","b":"2"},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"n \"q\"":{"dtype":"BOOL","shape":[],"data_offsets":[4,5]}})";
+  std::string header =
+      R"({"__metadata__":{"a":"1","b":"2"},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"n \"q\"":{"dtype":"BOOL","shape":[],"data_offsets":[4,5]}})";
   header.append((8 - header.size() % 8) % 8, ' ');
   EXPECT_EQ(contents_of(dir.file("a")), file_of(header, std::string("\0\0\x80\x3f\1", 5)));
   const auto back = read_safetensors(dir.file("a"));
@@ -60,20 +64,28 @@ TEST(Safetensors, Faults) {
     EXPECT_EQ(text.rfind(path + ": ", 0), 0u) << text;
     return text.substr(path.size() + 2);
   };
-  const auto entry = [](const std::string& name, const std::string& rest) { return "\"" + name + "\":{\"dtype\":\"U8\"," + rest + "}"; };
+  const auto entry = [](const std::string& name, const std::string& rest) {
+    return "\"" + name + "\":{\"dtype\":\"U8\"," + rest + "}";
+  };
   EXPECT_EQ(read_safetensors(dir.file("none")).status().message(), dir.file("none") + ": No such file or directory");
   EXPECT_EQ(error("abc"), "byte 3: the file ends early");
   EXPECT_EQ(error("pickle!!pickle"), "byte 0: this is no safetensors file");
   EXPECT_EQ(error(file_of("{}", "").substr(0, 9)), "byte 9: the header ends early");
   EXPECT_EQ(error(file_of("[1]", "")), "byte 8: the header is no JSON object");
   EXPECT_EQ(error(file_of("{\"a\":", "")), "byte 8: the header is no JSON object");
-  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[2],\"data_offsets\":[0,2]") + "," + entry("a", "\"shape\":[0],\"data_offsets\":[2,2]") + "}", "xy")),
+  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[2],\"data_offsets\":[0,2]") + "," +
+                              entry("a", "\"shape\":[0],\"data_offsets\":[2,2]") + "}",
+                          "xy")),
             "tensor 'a' is there twice");
   EXPECT_EQ(error(file_of("{\"a\":{\"dtype\":\"C64\",\"shape\":[],\"data_offsets\":[0,8]}}", "12345678")), "tensor 'a': dtype C64");
-  EXPECT_EQ(error(file_of("{" + entry("a", "\"data_offsets\":[0,2]") + "}", "xy")), "tensor 'a': dtype, shape or data_offsets are missing");
-  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[-1],\"data_offsets\":[0,2]") + "}", "xy")), "tensor 'a': the shape holds something that is no size");
-  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[4294967296,4294967296],\"data_offsets\":[0,2]") + "}", "xy")), "tensor 'a': the shape is impossible");
-  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[2],\"data_offsets\":[0]") + "}", "xy")), "tensor 'a': data_offsets must be two sizes");
+  EXPECT_EQ(error(file_of("{" + entry("a", "\"data_offsets\":[0,2]") + "}", "xy")),
+            "tensor 'a': dtype, shape or data_offsets are missing");
+  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[-1],\"data_offsets\":[0,2]") + "}", "xy")),
+            "tensor 'a': the shape holds something that is no size");
+  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[4294967296,4294967296],\"data_offsets\":[0,2]") + "}", "xy")),
+            "tensor 'a': the shape is impossible");
+  EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[2],\"data_offsets\":[0]") + "}", "xy")),
+            "tensor 'a': data_offsets must be two sizes");
   EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[3],\"data_offsets\":[0,2]") + "}", "xy")),
             "tensor 'a': data_offsets [0, 2] do not hold the 3 bytes of its dtype and shape");
   EXPECT_EQ(error(file_of("{" + entry("a", "\"shape\":[3],\"data_offsets\":[0,3]") + "}", "xy")),
@@ -90,7 +102,8 @@ TEST(Safetensors, Faults) {
 // Any cut or flipped bit of a file gives an error or tensors, never more.
 TEST(Safetensors, SurvivesDamage) {
   TempDir dir;
-  const std::string good = file_of(R"({"__metadata__":{"step":"12"},"w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}})", "12345678");
+  const std::string good =
+      file_of(R"({"__metadata__":{"step":"12"},"w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}})", "12345678");
   for (size_t i = 0; i < good.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string bad = good;

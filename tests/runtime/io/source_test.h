@@ -11,7 +11,9 @@
 
 namespace mxc::io {
 
-inline Field floats(const std::string& name, std::vector<int64_t> shape) { return {name, plan::DType::f32, std::move(shape), 0, false}; }
+inline Field floats(const std::string& name, std::vector<int64_t> shape) {
+  return {name, plan::DType::f32, std::move(shape), 0, false};
+}
 inline Field classes(const std::string& name, int64_t bound) { return {name, plan::DType::i32, {}, bound, false}; }
 
 template <typename T>

@@ -10,8 +10,9 @@ namespace mxc::train {
 namespace {
 
 TEST(EventLog, Lines) {
-  EXPECT_EQ(Event("x").add("i", int64_t{3}).add("d", 0.5).add("s", std::string("a\"\\\n")).add("m", {"loss", "acc"}, {1, NAN}).line(),
-            "{\"event\":\"x\",\"i\":3,\"d\":0.5,\"s\":\"a\\\"\\\\\\u000a\",\"m\":{\"loss\":1,\"acc\":null}}\n");
+  EXPECT_EQ(
+      Event("x").add("i", int64_t{3}).add("d", 0.5).add("s", std::string("a\"\\\n")).add("m", {"loss", "acc"}, {1, NAN}).line(),
+      "{\"event\":\"x\",\"i\":3,\"d\":0.5,\"s\":\"a\\\"\\\\\\u000a\",\"m\":{\"loss\":1,\"acc\":null}}\n");
 }
 
 TEST(EventLog, CreatesAppendsAndReports) {

@@ -20,7 +20,8 @@ void init_weight(void* const* args, int64_t, int64_t begin, int64_t end) {
   const core::PhiloxKey key = core::philox_key(static_cast<uint64_t>(*static_cast<const int64_t*>(args[1])), 0, 0, 0);
   for (int64_t c = begin; c < end; ++c) {
     for (int64_t p = 0; p < kP; ++p) {
-      weight[weight_at(c, p)] = (core::philox_uniform(core::philox_draw32(key, 0, static_cast<uint64_t>(c * kP + p))) - 0.5f) * 0.1f;
+      weight[weight_at(c, p)] =
+          (core::philox_uniform(core::philox_draw32(key, 0, static_cast<uint64_t>(c * kP + p))) - 0.5f) * 0.1f;
     }
   }
 }
@@ -103,14 +104,22 @@ BuiltPlan softmax_plan(const ModelChoices& choices) {
   blocked.name = name + "/momentum";
   const uint32_t weight_slot = b.optimizer_slot(blocked);
   const uint32_t bias_slot = b.optimizer_slot({.name = "dense0.bias/momentum", .dims = {choices.classes_in_file}});
-  const uint32_t counter = b.buffer({.name = "counter", .dims = {1}, .dtype = DType::i64, .space = Space::persistent, .role = Role::state});
+  const uint32_t counter =
+      b.buffer({.name = "counter", .dims = {1}, .dtype = DType::i64, .space = Space::persistent, .role = Role::state});
   const uint32_t lr = b.hyper("lr", 0.05), momentum = b.hyper("momentum", 0.9);
   const uint32_t step = b.hyper("step", 0, DType::i64), seed = b.hyper("seed", 0, DType::i64);
 
-  const uint32_t image = b.buffer({.name = "image", .dims = {kModelBatch, 1, 8, 8}, .space = Space::io, .role = Role::input, .batch_axis = 0});
-  const uint32_t label = b.buffer({.name = "label", .dims = {kModelBatch}, .dtype = DType::i32, .space = Space::io, .role = Role::input,
-                                   .batch_axis = 0, .upper_bound = kC});
-  const uint32_t probability = b.buffer({.name = "probability", .dims = {kModelBatch, kC}, .space = Space::io, .role = Role::output, .batch_axis = 0});
+  const uint32_t image =
+      b.buffer({.name = "image", .dims = {kModelBatch, 1, 8, 8}, .space = Space::io, .role = Role::input, .batch_axis = 0});
+  const uint32_t label = b.buffer({.name = "label",
+                                   .dims = {kModelBatch},
+                                   .dtype = DType::i32,
+                                   .space = Space::io,
+                                   .role = Role::input,
+                                   .batch_axis = 0,
+                                   .upper_bound = kC});
+  const uint32_t probability =
+      b.buffer({.name = "probability", .dims = {kModelBatch, kC}, .space = Space::io, .role = Role::output, .batch_axis = 0});
   const uint32_t loss = b.buffer({.name = "loss", .space = Space::io, .role = Role::output});
   const uint32_t accuracy = b.buffer({.name = "accuracy", .space = Space::io, .role = Role::output});
 
@@ -120,19 +129,24 @@ BuiltPlan softmax_plan(const ModelChoices& choices) {
 
   for (const GraphKind kind : {GraphKind::train, GraphKind::eval, GraphKind::infer}) {
     b.begin_graph(kind == GraphKind::train ? "train" : kind == GraphKind::eval ? "eval" : "infer", kind, kModelBatch);
-    const uint32_t first = b.step({.name = "forward", .kernel = forward, .args = {in(image), in(weight), in(bias), out(probability)}, .batch_unit = 1});
+    const uint32_t first = b.step(
+        {.name = "forward", .kernel = forward, .args = {in(image), in(weight), in(bias), out(probability)}, .batch_unit = 1});
     b.input(image);
     if (kind == GraphKind::infer) b.output(probability);
     if (kind != GraphKind::infer) {
       b.input(label);
-      b.step({.name = "measure", .kernel = measure, .args = {in(probability), in(label), out(loss), out(accuracy)}, .deps = {first}});
+      b.step(
+          {.name = "measure", .kernel = measure, .args = {in(probability), in(label), out(loss), out(accuracy)}, .deps = {first}});
       b.output(loss, OutputKind::loss);
       b.output(accuracy, OutputKind::metric);
     }
     if (kind == GraphKind::train) {
-      b.step({.name = "update", .kernel = update,
-              .args = {in(probability), in(label), in(image), inout(weight), inout(bias), inout(weight_slot), inout(bias_slot), in(lr), in(momentum)},
-              .deps = {first}, .cells = kC});
+      b.step({.name = "update",
+              .kernel = update,
+              .args = {in(probability), in(label), in(image), inout(weight), inout(bias), inout(weight_slot), inout(bias_slot),
+                       in(lr), in(momentum)},
+              .deps = {first},
+              .cells = kC});
       b.step({.name = "count", .kernel = count, .args = {inout(counter), in(step)}});
     }
     b.end_graph();

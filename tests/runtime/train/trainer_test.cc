@@ -60,8 +60,7 @@ class Trainer : public testing::Test {
 struct Reference {
   std::vector<double> weight, bias;
 
-  explicit Reference(const io::TensorFile& start)
-      : weight(10 * 64), bias(10, 0) {
+  explicit Reference(const io::TensorFile& start) : weight(10 * 64), bias(10, 0) {
     std::vector<float> values(640);
     std::memcpy(values.data(), start.find("dense0.weight")->bytes.data(), 2560);
     std::copy(values.begin(), values.end(), weight.begin());
@@ -108,7 +107,8 @@ TEST_F(Trainer, LearnsWhatPlainLoopsInDoubleLearn) {
   train("start", {"--steps", "1", "--lr", "0", "--seed", "5"});
   const auto start = io::read_safetensors(dir_.file("start")), trained = io::read_safetensors(dir_.file("whole"));
   ASSERT_TRUE(start.ok() && trained.ok());
-  auto data = io::open_data(kDigits, {{"image", plan::DType::f32, {1, 8, 8}, 0, false}, {"label", plan::DType::i32, {}, 10, false}});
+  auto data =
+      io::open_data(kDigits, {{"image", plan::DType::f32, {1, 8, 8}, 0, false}, {"label", plan::DType::i32, {}, 10, false}});
   ASSERT_TRUE(data.ok());
   ASSERT_EQ(data->train->count(), 1438);  // 44 batches of 32 and one of 30
   Reference reference(*start);
@@ -168,7 +168,8 @@ TEST_F(Trainer, TraceIsJson) {
 }
 
 TEST_F(Trainer, ResumesBitForBitAnywhere) {
-  const std::vector<std::string> settings = {"--epochs", "4", "--schedule", "cosine", "--warmup", "10", "--seed", "3", "--batch", "20", "--lr", "0.1"};
+  const std::vector<std::string> settings = {"--epochs", "4", "--schedule", "cosine", "--warmup", "10",
+                                             "--seed",   "3", "--batch",    "20",     "--lr",     "0.1"};
   const std::string whole = train("whole", settings);
   for (const char* steps : {"1", "50", "72", "73", "144", "287"}) {  // 72 steps are an epoch
     std::vector<std::string> part = settings;
@@ -185,11 +186,14 @@ TEST_F(Trainer, ResumeWithOtherSettings) {
   EXPECT_EQ(file->metadata.at("step"), "135");
   EXPECT_EQ(file->metadata.at("hyper.lr"), "0.01");
   train("again", {"--resume", dir_.file("part")});
-  EXPECT_NE(last_.out.find("is already trained for 90 steps, 2 epochs; ask for more with --epochs or --steps"), std::string::npos) << last_.out;
+  EXPECT_NE(last_.out.find("is already trained for 90 steps, 2 epochs; ask for more with --epochs or --steps"), std::string::npos)
+      << last_.out;
 
   const std::string part = dir_.file("part");
-  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", part, "--seed", "9"}, 1), "softmax: error: --seed 9: " + part + " was begun with 0\n");
-  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", part, "--batch", "9"}, 1), "softmax: error: --batch 9: " + part + " was begun with 32\n");
+  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", part, "--seed", "9"}, 1),
+            "softmax: error: --seed 9: " + part + " was begun with 0\n");
+  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", part, "--batch", "9"}, 1),
+            "softmax: error: --batch 9: " + part + " was begun with 32\n");
   const std::string fewer = kDigits.substr(0, kDigits.find("&holdout"));
   EXPECT_EQ(error({"train", "--data", fewer, "--resume", part}, 1),
             "softmax: error: " + part + ": was trained on 1438 samples, " + fewer + " has 1797\n");
@@ -202,7 +206,8 @@ TEST_F(Trainer, CheckpointHoldsAllStateInPlainLayout) {
   std::vector<std::string> names;
   for (const io::Tensor& tensor : file->tensors) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"counter", "dense0.bias", "dense0.bias/momentum", "dense0.weight", "dense0.weight/momentum"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"counter", "dense0.bias", "dense0.bias/momentum", "dense0.weight",
+                                             "dense0.weight/momentum"}));
   EXPECT_EQ(file->find("dense0.weight")->shape, (std::vector<int64_t>{10, 64}));
   int64_t counter = 0;
   std::memcpy(&counter, file->find("counter")->bytes.data(), 8);
@@ -219,7 +224,8 @@ TEST_F(Trainer, CheckpointOfAnotherModelIsRefused) {
   EXPECT_EQ(error({"train", "--data", kDigits, "--resume", path}, 1), refusal + "tensor 'conv0.weight' is missing\n");
   EXPECT_EQ(error({"eval", "--data", kDigits, "--load", path}, 1), refusal + "tensor 'conv0.weight' is missing\n");
   plan_ = softmax_plan({.classes_in_file = 12});
-  EXPECT_EQ(error({"predict", "--data", kDigits, "--load", path}, 1), refusal + "tensor 'dense0.bias' is 10 f32, the model has 12 f32\n");
+  EXPECT_EQ(error({"predict", "--data", kDigits, "--load", path}, 1),
+            refusal + "tensor 'dense0.bias' is 10 f32, the model has 12 f32\n");
   plan_ = softmax_plan();
   auto file = *io::read_safetensors(path);
   file.tensors.push_back({"extra", plan::DType::u8, {1}, "x"});
@@ -327,7 +333,8 @@ TEST_F(Trainer, PredictWithoutLabelsAndIntoFiles) {
 TEST_F(Trainer, Info) {
   last_ = run_trainer(plan_, {"info"});
   ASSERT_EQ(last_.code, 0);
-  for (const char* part : {"softmax", "sgd", "dense0.weight", "layout 1/16,0", "650 numbers", "momentum 0.9", "reads image f32 32x1x8x8"}) {
+  for (const char* part :
+       {"softmax", "sgd", "dense0.weight", "layout 1/16,0", "650 numbers", "momentum 0.9", "reads image f32 32x1x8x8"}) {
     EXPECT_NE(last_.out.find(part), std::string::npos) << part << "\n" << last_.out;
   }
   const json info = json::parse(run_trainer(plan_, {"info", "--json"}).out);
@@ -343,9 +350,16 @@ TEST_F(Trainer, WrongCommandLines) {
   EXPECT_EQ(error({"train"}, 2), "softmax: error: --data is required; see softmax --help\n");
   EXPECT_EQ(error({"train", "--data", "x", "--epochs", "0"}, 2).rfind("softmax: error: --epochs: ", 0), 0u);
   EXPECT_EQ(error({"train", "--data", "x", "--beta1", "0.9"}, 2).rfind("softmax: error: The following argument", 0), 0u);
-  EXPECT_EQ(error({"train", "--data", "x", "--step", "3"}, 2).rfind("softmax: error: The following argument", 0), 0u);  // counted, not set
-  EXPECT_EQ(error({"train", "--data", "x", "--lr", "fast"}, 2), "softmax: error: Could not convert: --lr = fast; see softmax --help\n");
-  for (const std::vector<std::string>& help : {std::vector<std::string>{"--help"}, {"train", "--help"}, {"eval", "--help"}, {"predict", "--help"}, {"info", "--help"}, {"--version"}}) {
+  EXPECT_EQ(error({"train", "--data", "x", "--step", "3"}, 2).rfind("softmax: error: The following argument", 0),
+            0u);  // counted, not set
+  EXPECT_EQ(error({"train", "--data", "x", "--lr", "fast"}, 2),
+            "softmax: error: Could not convert: --lr = fast; see softmax --help\n");
+  for (const std::vector<std::string>& help : {std::vector<std::string>{"--help"},
+                                               {"train", "--help"},
+                                               {"eval", "--help"},
+                                               {"predict", "--help"},
+                                               {"info", "--help"},
+                                               {"--version"}}) {
     last_ = run_trainer(plan_, help);
     EXPECT_EQ(last_.code, 0);
     EXPECT_FALSE(last_.out.empty());
@@ -355,18 +369,24 @@ TEST_F(Trainer, WrongCommandLines) {
 
 TEST_F(Trainer, WrongInput) {
   EXPECT_EQ(error({"train", "--data", kDigits, "--optimizer", "adam"}, 1),
-            "softmax: error: --optimizer adam: this program was compiled with 'sgd'; recompile: mxc compile softmax.cpp --optimizer=adam -o softmax\n");
-  EXPECT_EQ(run_trainer(plan_, {"train", "--data", kDigits, "--optimizer", "sgd", "--steps", "1", "--save", dir_.file("m")}).code, 0);
-  EXPECT_EQ(error({"train", "--data", kDigits, "--batch", "33"}, 1), "softmax: error: --batch 33: the model was compiled for at most 32\n");
-  EXPECT_EQ(error({"train", "--data", kDigits, "--schedule", "fast"}, 1).rfind("softmax: error: --schedule fast: expected ", 0), 0u);
-  EXPECT_EQ(error({"train", "--data", "csv:" + dir_.file("none")}, 1), "softmax: error: " + dir_.file("none") + ": No such file or directory\n");
+            "softmax: error: --optimizer adam: this program was compiled with 'sgd'; recompile: mxc compile softmax.cpp "
+            "--optimizer=adam -o softmax\n");
+  EXPECT_EQ(run_trainer(plan_, {"train", "--data", kDigits, "--optimizer", "sgd", "--steps", "1", "--save", dir_.file("m")}).code,
+            0);
+  EXPECT_EQ(error({"train", "--data", kDigits, "--batch", "33"}, 1),
+            "softmax: error: --batch 33: the model was compiled for at most 32\n");
+  EXPECT_EQ(error({"train", "--data", kDigits, "--schedule", "fast"}, 1).rfind("softmax: error: --schedule fast: expected ", 0),
+            0u);
+  EXPECT_EQ(error({"train", "--data", "csv:" + dir_.file("none")}, 1),
+            "softmax: error: " + dir_.file("none") + ": No such file or directory\n");
   EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("no/m")}, 1),
             "softmax: error: " + dir_.file("no/m") + ": cannot write: No such file or directory\n");
   EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("m"), "--log", dir_.file("no/log")}, 1),
             "softmax: error: " + dir_.file("no/log") + ": cannot write: No such file or directory\n");
   EXPECT_EQ(error({"eval", "--data", kDigits, "--load", dir_.file("none")}, 1),
             "softmax: error: " + dir_.file("none") + ": no such file; train the model first, or name its checkpoint with --load\n");
-  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", dir_.file("none")}, 1), "softmax: error: " + dir_.file("none") + ": No such file or directory\n");
+  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", dir_.file("none")}, 1),
+            "softmax: error: " + dir_.file("none") + ": No such file or directory\n");
 }
 
 TEST_F(Trainer, WhatAProgramLacksIsNamed) {
