@@ -9,6 +9,8 @@ namespace mxc::passes {
 mlir::LogicalResult inferShapes(mlir::ModuleOp module, const PipelineOptions& options);
 // One model becomes the functions @init, @train, @eval and @infer, gradients and updates included.
 mlir::LogicalResult buildGraphs(mlir::ModuleOp module, const PipelineOptions& options);
+// Folds, merges what is computed twice, drops what nobody reads. Runs on functions that have their gradients.
+mlir::LogicalResult simplify(mlir::ModuleOp module, const PipelineOptions& options);
 // Decides how every tensor lies in memory.
 mlir::LogicalResult layout(mlir::ModuleOp module, const PipelineOptions& options);
 // Wraps every operation that computes in an mx.kernel, fused with its neighbours. fuseNothing: one operation a kernel.
@@ -18,5 +20,7 @@ mlir::LogicalResult fuseNothing(mlir::ModuleOp module, const PipelineOptions& op
 mlir::LogicalResult schedule(mlir::ModuleOp module, const PipelineOptions& options);
 // Gives every kernel result a place in memory.
 mlir::LogicalResult planMemory(mlir::ModuleOp module, const PipelineOptions& options);
+// Checks the memory plan (verify_memory.h); changes nothing.
+mlir::LogicalResult verifyPlan(mlir::ModuleOp module, const PipelineOptions& options);
 
 }  // namespace mxc::passes

@@ -1,6 +1,8 @@
 // Bodies and gradients of the elementwise family.
 #include "ir/ops/elementwise.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -262,6 +264,58 @@ Values DivByCountOp::body(Body& b, ValueRange x) {
 }
 LogicalResult DivByCountOp::buildGradient(GradientBuilder& g) {
   return g.set(0, g.make<DivByCountOp>({g.dy()}, (*this)->getAttrs())), success();
+}
+
+// ---- Folding: only what leaves every bit of the result as it was --------------------------------------------------------------
+namespace {
+
+// Whether `value` is everywhere `number`.
+bool isEverywhere(Value value, double number) {
+  while (auto spread = value.getDefiningOp<BroadcastOp>()) value = spread.getInput();
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && constant.getValue().convertToDouble() == number && std::signbit(constant.getValue().convertToDouble()) == std::signbit(number);
+}
+
+// `kept`, if it can stand for the result of `op` because `other` is neutral.
+OpFoldResult unlessNeutral(Operation* op, Value kept, Value other, double neutral) {
+  if (kept.getType() == op->getResult(0).getType() && isEverywhere(other, neutral)) return kept;
+  return {};
+}
+
+OpFoldResult sameType(Operation* op) {
+  if (op->getOperand(0).getType() == op->getResult(0).getType()) return op->getOperand(0);
+  return {};
+}
+
+}  // namespace
+
+OpFoldResult NegOp::fold(FoldAdaptor) {
+  auto inner = getInput().getDefiningOp<NegOp>();
+  return inner && inner.getInput().getType() == getType() ? OpFoldResult(inner.getInput()) : OpFoldResult();
+}
+OpFoldResult StopGradientOp::fold(FoldAdaptor) { return sameType(*this); }
+// x + 0 is not x for x = -0, but x + -0 is.
+OpFoldResult AddOp::fold(FoldAdaptor) {
+  if (OpFoldResult kept = unlessNeutral(*this, getA(), getB(), -0.0)) return kept;
+  return unlessNeutral(*this, getB(), getA(), -0.0);
+}
+OpFoldResult SubOp::fold(FoldAdaptor) { return unlessNeutral(*this, getA(), getB(), 0.0); }
+OpFoldResult MulOp::fold(FoldAdaptor) {
+  if (OpFoldResult kept = unlessNeutral(*this, getA(), getB(), 1.0)) return kept;
+  return unlessNeutral(*this, getB(), getA(), 1.0);
+}
+OpFoldResult DivOp::fold(FoldAdaptor) { return unlessNeutral(*this, getA(), getB(), 1.0); }
+OpFoldResult DivByCountOp::fold(FoldAdaptor) {
+  return !getBatched() && getPerSample() == 1 ? sameType(*this) : OpFoldResult();
+}
+OpFoldResult CastOp::fold(FoldAdaptor) { return sameType(*this); }
+// What is spread twice is spread once; broadcasting aligns axes at the end, so that the way makes no difference.
+OpFoldResult BroadcastOp::fold(FoldAdaptor) {
+  if (OpFoldResult same = sameType(*this)) return same;
+  auto inner = getInput().getDefiningOp<BroadcastOp>();
+  if (!inner) return {};
+  getInputMutable().assign(inner.getInput());
+  return getOutput();
 }
 
 }  // namespace mxc::mx

@@ -17,7 +17,7 @@ class Mx_Binary<string mnemonic, string text> : Mx_ElementwiseOp<mnemonic> {
   let dsl = 1;
 }
 
-def Mx_NegOp : Mx_Unary<"neg", "-x">;
+def Mx_NegOp : Mx_Unary<"neg", "-x"> { let hasFolder = 1; }
 def Mx_ExpOp : Mx_Unary<"exp", "e to the x", 20>;
 def Mx_LogOp : Mx_Unary<"log", "natural logarithm", 20>;
 def Mx_Log1pOp : Mx_Unary<"log1p", "log(1 + x), exact for small x", 20>;
@@ -34,7 +34,7 @@ def Mx_SquareOp : Mx_Unary<"square", "x * x">;
 def Mx_ErfOp : Mx_Unary<"erf", "error function", 20>;
 def Mx_SinOp : Mx_Unary<"sin", "sine", 20>;
 def Mx_CosOp : Mx_Unary<"cos", "cosine", 20>;
-def Mx_StopGradientOp : Mx_Unary<"stop_gradient", "x, through which no gradient flows", 0>;
+def Mx_StopGradientOp : Mx_Unary<"stop_gradient", "x, through which no gradient flows", 0> { let hasFolder = 1; }
 
 def Mx_LeakyReluOp : Mx_ElementwiseOp<"leaky_relu"> {
   let summary = "x where x > 0, else slope * x";
@@ -50,10 +50,10 @@ def Mx_EluOp : Mx_ElementwiseOp<"elu"> {
   let dsl = 1;
 }
 
-def Mx_AddOp : Mx_Binary<"add", "a + b">;
-def Mx_SubOp : Mx_Binary<"sub", "a - b">;
-def Mx_MulOp : Mx_Binary<"mul", "a * b">;
-def Mx_DivOp : Mx_Binary<"div", "a / b">;
+def Mx_AddOp : Mx_Binary<"add", "a + b"> { let hasFolder = 1; }
+def Mx_SubOp : Mx_Binary<"sub", "a - b"> { let hasFolder = 1; }
+def Mx_MulOp : Mx_Binary<"mul", "a * b"> { let hasFolder = 1; }
+def Mx_DivOp : Mx_Binary<"div", "a / b"> { let hasFolder = 1; }
 def Mx_PowOp : Mx_Binary<"pow", "a to the b, for a > 0"> { let extraClassDeclaration = "int64_t cost() { return 40; }"; }
 def Mx_MaximumOp : Mx_Binary<"maximum", "the larger; at a tie the gradient goes to a">;
 def Mx_MinimumOp : Mx_Binary<"minimum", "the smaller; at a tie the gradient goes to a">;
@@ -70,12 +70,14 @@ def Mx_BroadcastOp : Mx_TypedElementwiseOp<"broadcast"> {
   let extraClassDeclaration = "int64_t cost() { return 0; }";
   let arguments = (ins Mx_Tensor:$input, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
+  let hasFolder = 1;
 }
 def Mx_CastOp : Mx_TypedElementwiseOp<"cast"> {
   let summary = "another element type";
   let arguments = (ins Mx_Tensor:$input, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
+  let hasFolder = 1;
 }
 def Mx_PickPositiveOp : Mx_ElementwiseOp<"pick_positive"> {
   let summary = "a where x > 0, else b: the gradient of relu and its kin";
@@ -86,5 +88,6 @@ def Mx_DivByCountOp : Mx_ElementwiseOp<"div_by_count"> {
   let summary = "x / (n * per_sample), or x / per_sample if not batched: means follow the run-time batch";
   let arguments = (ins Mx_Tensor:$input, I64Attr:$per_sample, BoolAttr:$batched);
   let results = (outs Mx_Tensor:$output);
+  let hasFolder = 1;
 }
 #endif

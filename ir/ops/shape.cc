@@ -386,4 +386,35 @@ bool RelayoutOp::canOverwrite(unsigned, unsigned) { return false; }
 SmallVector<Value> RelayoutOp::body(Body&, ValueRange x) { return {x[0]}; }
 LogicalResult RelayoutOp::buildGradient(GradientBuilder& g) { return g.set(0, g.dy()), success(); }
 
+// ---- Folding ------------------------------------------------------------------------------------------------------------------
+namespace {
+
+OpFoldResult sameType(Operation* op) {
+  if (op->getOperand(0).getType() == op->getResult(0).getType()) return op->getOperand(0);
+  return {};
+}
+
+}  // namespace
+
+// A view of a view is one of what that looks at.
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (OpFoldResult same = sameType(*this)) return same;
+  Operation* inner = getInput().getDefiningOp();
+  if (!isa_and_nonnull<ViewRules>(inner)) return {};
+  getInputMutable().assign(inner->getOperand(0));
+  setShape(rankedType(getOutput()).getShape());
+  return getOutput();
+}
+OpFoldResult FlattenOp::fold(FoldAdaptor) { return sameType(*this); }
+OpFoldResult RelayoutOp::fold(FoldAdaptor) { return sameType(*this); }
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  auto inner = getInput().getDefiningOp<TransposeOp>();
+  if (!inner || inner.getInput().getType() != getType()) return {};
+  int64_t rank = rankedType(getInput()).getRank();
+  SmallVector<int64_t> outer = permutationOf(*this, rank), before = permutationOf(inner, rank);
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (before[outer[axis]] != axis) return {};
+  return inner.getInput();
+}
+
 }  // namespace mxc::mx

@@ -8,12 +8,14 @@ def Mx_ReshapeOp : Mx_ComputeOp<"reshape", [DeclareOpInterfaceMethods<Mx_ViewRul
   let arguments = (ins Mx_Tensor:$input, DenseI64ArrayAttr:$shape);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
+  let hasFolder = 1;
 }
 def Mx_FlattenOp : Mx_ComputeOp<"flatten", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
   let summary = "[n, a, b, ...] as [n, a*b*...]";
   let arguments = (ins Mx_Tensor:$input);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
+  let hasFolder = 1;
 }
 def Mx_SqueezeOp : Mx_ComputeOp<"squeeze", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
   let summary = "the input without axes of size 1; without `axes`: without all of them but the batch";
@@ -35,6 +37,7 @@ def Mx_TransposeOp : Mx_ComputeOp<"transpose"> {
   let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
+  let hasFolder = 1;
 }
 def Mx_ConcatOp : Mx_ComputeOp<"concat"> {
   let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
@@ -76,5 +79,6 @@ def Mx_RelayoutOp : Mx_TypedElementwiseOp<"relayout"> {
   let extraClassDeclaration = "int64_t cost() { return 0; }";
   let arguments = (ins Mx_Tensor:$input, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
+  let hasFolder = 1;
 }
 #endif

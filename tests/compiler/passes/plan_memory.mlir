@@ -1,5 +1,5 @@
-// RUN: mxc-opt --pass=fuse,plan-memory --disable=fuse %s | FileCheck %s
-// RUN: mxc-opt --pass=fuse,plan-memory --disable=fuse --memory-plan=naive %s | FileCheck %s --check-prefix=NAIVE
+// RUN: mxc-opt --pass=fuse,plan-memory,verify-memory --disable=fuse %s | FileCheck %s
+// RUN: mxc-opt --pass=fuse,plan-memory,verify-memory --disable=fuse --memory-plan=naive %s | FileCheck %s --check-prefix=NAIVE
 !x = tensor<4x16xf32, #mx.enc<batch = 0>>
 !y = tensor<4x32xf32, #mx.enc<batch = 0>>
 
