@@ -13,10 +13,12 @@ namespace mxc {
 namespace {
 
 constexpr PassEntry kPasses[] = {
-    {"infer-shapes", "the user writes no shapes but those of inputs: errors show here, at his lines", passes::inferShapes, passes::inferShapes},
+    {"infer-shapes", "the user writes no shapes but those of inputs: errors show here, at his lines", passes::inferShapes,
+     passes::inferShapes},
     {"build-graphs", "training, evaluation and inference are different programs: each gets its own function", passes::buildGraphs,
      passes::buildGraphs},
-    {"simplify", "gradients come out verbose: neutral steps, repetitions, results that nobody asked for", passes::simplify, nullptr},
+    {"simplify", "gradients come out verbose: neutral steps, repetitions, results that nobody asked for", passes::simplify,
+     nullptr},
     {"layout", "kernels read straight through: each tensor lies as its users want it, parameters for as long as the program runs",
      passes::layout, nullptr},
     {"fuse", "elementwise work rides in the loops of its neighbours: values that need not be stored are not", passes::fuse,
@@ -25,7 +27,8 @@ constexpr PassEntry kPasses[] = {
      passes::schedule, nullptr},
     {"plan-memory", "static sizes, one arena: every value's place is known before the program starts", passes::planMemory,
      passes::planMemory},
-    {"verify-memory", "a wrong plan would corrupt values silently: the schedule is replayed against it", passes::verifyPlan, nullptr},
+    {"verify-memory", "a wrong plan would corrupt values silently: the schedule is replayed against it", passes::verifyPlan,
+     nullptr},
 };
 
 LogicalResult checkDisabled(ModuleOp module, const PipelineOptions& options) {

@@ -55,7 +55,8 @@ class Replay {
     if (!place) return kernel.emitError() << "result " << i << " has no place";
     int64_t bytes = bytesOf(rankedType(kernel.getResult(i)));
     if (place.getSpace() != "arena") return Range{place.getSpace().str() + std::to_string(place.getAt()), 0, bytes};
-    if (place.getAt() < 0 || place.getAt() + bytes > arenaBytes_) return kernel.emitError() << "result " << i << " lies outside the arena";
+    if (place.getAt() < 0 || place.getAt() + bytes > arenaBytes_)
+      return kernel.emitError() << "result " << i << " lies outside the arena";
     return Range{"arena", place.getAt(), place.getAt() + bytes};
   }
 
@@ -66,7 +67,8 @@ class Replay {
     for (OpOperand& operand : kernel->getOpOperands()) {
       const Range& read = where_.at(memoryRoot(operand.get()));
       if (!range.overlaps(read)) continue;
-      if (!(range == read)) return kernel.emitError() << "result " << result << " overlaps part of operand " << operand.getOperandNumber();
+      if (!(range == read))
+        return kernel.emitError() << "result " << result << " overlaps part of operand " << operand.getOperandNumber();
       operands.push_back(operand.getOperandNumber());
     }
     if (!operands.empty() && !kernelCanOverwrite(kernel, operands, result))
@@ -80,7 +82,8 @@ class Replay {
       auto donates = function_.getResultAttrOfType<IntegerAttr>(i, "mx.donates");
       std::string wanted = donates ? "argument" + std::to_string(donates.getInt()) : "result" + std::to_string(i);
       Value root = memoryRoot(operand.get());
-      if (!where_.count(root) || where_[root].space != wanted) return function_.emitError() << "result " << i << " does not lie in its memory";
+      if (!where_.count(root) || where_[root].space != wanted)
+        return function_.emitError() << "result " << i << " does not lie in its memory";
       if (!isIntact(root)) return function_.emitError() << "result " << i << " has been overwritten";
     }
     return success();
@@ -99,8 +102,8 @@ class Replay {
   func::FuncOp function_;
   Block& block_;
   int64_t arenaBytes_ = 0;
-  std::vector<Value> book_;               // values no byte of which has been overwritten
-  llvm::DenseMap<Value, Range> where_;    // where each was written
+  std::vector<Value> book_;             // values no byte of which has been overwritten
+  llvm::DenseMap<Value, Range> where_;  // where each was written
 };
 
 }  // namespace

@@ -18,8 +18,9 @@ void registerFamily_elementwise(MxDialect& dialect) {
 }
 
 Value makeConstant(OpBuilder& builder, Location loc, double value, Type element) {
-  return make<ConstantOp>(builder, loc, {}, {builder.getNamedAttr("value", builder.getF64FloatAttr(value)),
-                                            builder.getNamedAttr("element", TypeAttr::get(element))});
+  return make<ConstantOp>(
+      builder, loc, {},
+      {builder.getNamedAttr("value", builder.getF64FloatAttr(value)), builder.getNamedAttr("element", TypeAttr::get(element))});
 }
 
 namespace {
@@ -273,7 +274,8 @@ namespace {
 bool isEverywhere(Value value, double number) {
   while (auto spread = value.getDefiningOp<BroadcastOp>()) value = spread.getInput();
   auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && constant.getValue().convertToDouble() == number && std::signbit(constant.getValue().convertToDouble()) == std::signbit(number);
+  return constant && constant.getValue().convertToDouble() == number &&
+         std::signbit(constant.getValue().convertToDouble()) == std::signbit(number);
 }
 
 // `kept`, if it can stand for the result of `op` because `other` is neutral.
@@ -305,16 +307,17 @@ OpFoldResult MulOp::fold(FoldAdaptor) {
   return unlessNeutral(*this, getB(), getA(), 1.0);
 }
 OpFoldResult DivOp::fold(FoldAdaptor) { return unlessNeutral(*this, getA(), getB(), 1.0); }
-OpFoldResult DivByCountOp::fold(FoldAdaptor) {
-  return !getBatched() && getPerSample() == 1 ? sameType(*this) : OpFoldResult();
-}
+OpFoldResult DivByCountOp::fold(FoldAdaptor) { return !getBatched() && getPerSample() == 1 ? sameType(*this) : OpFoldResult(); }
 OpFoldResult CastOp::fold(FoldAdaptor) { return sameType(*this); }
-// What is spread twice is spread once; broadcasting aligns axes at the end, so that the way makes no difference.
+// What is spread twice is spread once; broadcasting aligns axes at the end, so that the way makes no difference. Nor does the shape of
+// a single element.
 OpFoldResult BroadcastOp::fold(FoldAdaptor) {
   if (OpFoldResult same = sameType(*this)) return same;
-  auto inner = getInput().getDefiningOp<BroadcastOp>();
-  if (!inner) return {};
-  getInputMutable().assign(inner.getInput());
+  Operation* inner = getInput().getDefiningOp();
+  bool spread = isa_and_nonnull<BroadcastOp>(inner);
+  bool single = isa_and_nonnull<ViewRules>(inner) && rankedType(inner->getOperand(0)).getRank() == 0;
+  if (!spread && !single) return {};
+  getInputMutable().assign(inner->getOperand(0));
   return getOutput();
 }
 

@@ -64,3 +64,14 @@ func.func @twice_and_never(%x: !v) -> (!v, !v) {
   %2 = mx.log %x : (!v) -> !v
   return %0, %1 : !v, !v
 }
+
+// A single element needs no shape to be spread.
+// CHECK-LABEL: @spread
+// CHECK-NEXT: %[[B:.*]] = mx.broadcast %arg0
+// CHECK-NEXT: return %[[B]]
+func.func @spread(%s: tensor<f32>) -> !m {
+  %0 = mx.reshape %s {shape = array<i64: 1>} : (tensor<f32>) -> tensor<1xf32>
+  %1 = mx.broadcast %0 {to = tensor<4xf32>} : (tensor<1xf32>) -> tensor<4xf32>
+  %2 = mx.broadcast %1 {to = !m} : (tensor<4xf32>) -> !m
+  return %2 : !m
+}
