@@ -74,6 +74,7 @@ class ProgramWriter {
   ProgramWriter(ModuleOp module, ModuleOp kernels) : module_(module), kernels_(kernels) {}
 
   LogicalResult run(const ProgramFacts& facts, const llvm::TargetMachine& target) {
+    unit_ = vectorUnitOf(target);
     plan_.devices.push_back({});
     plan_.devices[0].kind = plan::DeviceKind::cpu;
     for (auto function : module_.getOps<func::FuncOp>())
@@ -261,7 +262,7 @@ class ProgramWriter {
     int64_t widest = 4;
     for (Value value : kernel->getOperands()) widest = std::max(widest, isa<FloatType>(rankedType(value).getElementType()) ? elementBytes(rankedType(value).getElementType()) : 1);
     for (Value value : kernel->getResults()) widest = std::max(widest, isa<FloatType>(rankedType(value).getElementType()) ? elementBytes(rankedType(value).getElementType()) : 1);
-    CpuKernelBuilder builder(kernels_, kernel, symbol, 64 / widest);
+    CpuKernelBuilder builder(kernels_, kernel, symbol, 64 / widest, unit_);
     FailureOr<std::vector<KernelInfo>> infos = builder.run();
     if (failed(infos)) return failure();
 
@@ -349,6 +350,7 @@ class ProgramWriter {
   }
 
   ModuleOp module_, kernels_;
+  VectorUnit unit_;
   PlanWriter plan_;
   std::map<std::string, uint32_t> named_;
   std::vector<std::pair<std::string, uint32_t>> order_;  // (role, buffer) as they were met

@@ -275,7 +275,7 @@ class ContractEmitter {
 
 bool emitContract(CpuKernelBuilder& k, const Contract& c) {
   if (!k.isMemory(c.lhs) || !k.isMemory(c.rhs)) return false;
-  std::optional<ContractPlan> plan = planContract(c, k.lanes());
+  std::optional<ContractPlan> plan = planContract(c, k.lanes(), k.vectorUnit());
   if (!plan) return false;
   ContractEmitter(k, *plan).run();
   return true;

@@ -4,8 +4,6 @@
 namespace mxc::codegen {
 namespace {
 
-constexpr int64_t kRegisterBytes = 32;       // AVX2; wider registers only make tiles of fewer registers
-constexpr int64_t kAccumulators = 12;        // of 16 registers; the others hold rhs and a broadcast
 constexpr int64_t kCellRows = 96;            // the most rows of results in a cell: their scratch stays in the first-level cache
 constexpr int64_t kLeastRows = 24;           // and the least, which a chunk of rhs must serve
 constexpr int64_t kLhsBytes = 96 << 10;      // of lhs in a cell: a part of the second-level cache
@@ -38,8 +36,9 @@ struct Interval {
 
 class Planner {
  public:
-  Planner(const Contract& c, int64_t lanes) {
+  Planner(const Contract& c, int64_t lanes, const VectorUnit& unit) {
     plan_.c = c;
+    plan_.unit = unit;
     plan_.lanes = lanes;
   }
 
@@ -144,14 +143,13 @@ class Planner {
 
   // Cycles that `rows` rows of a vector of `lanes` take a step: two multiply-adds and two loads a cycle, each sum once in four cycles.
   double cyclesOf(int64_t rows, int64_t lanes) const {
-    int64_t registers = registersOf(lanes);
+    int64_t registers = plan_.registersOf(lanes);
     return std::max({static_cast<double>(rows * registers) / 2, static_cast<double>(rows + registers) / 2, 4.0});
   }
   double cyclesOfTiles(int64_t size, int64_t full, int64_t lanes) const {
-    int64_t count = ceilDiv(size, std::max<int64_t>(1, kAccumulators / registersOf(lanes) / full)), large = size % count;
+    int64_t count = ceilDiv(size, std::max<int64_t>(1, plan_.accumulators() / plan_.registersOf(lanes) / full)), large = size % count;
     return large * cyclesOf((size / count + 1) * full, lanes) + (count - large) * cyclesOf(size / count * full, lanes);
   }
-  int64_t registersOf(int64_t lanes) const { return ceilDiv(lanes * elementSize(), kRegisterBytes); }
 
   // Cycles a step and row, over all vectors, with tiles over `loop` and `full` rows beside each.
   double costOf(int loop, int64_t full) const {
@@ -311,14 +309,14 @@ int64_t coefficient(const Index& index, int loop) {
   return 0;
 }
 
-int64_t ContractPlan::tileRows(int64_t lanes) const {
-  int64_t bytes = elementBytes(rankedType(c.result).getElementType());
-  int64_t registers = std::max<int64_t>(1, ceilDiv(lanes * bytes, kRegisterBytes));
-  return std::max<int64_t>(1, kAccumulators / registers / fullSize());
+int64_t ContractPlan::registersOf(int64_t lanes) const {
+  return ceilDiv(lanes * elementBytes(rankedType(c.result).getElementType()), unit.registerBytes);
 }
 
-std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes) {
-  Planner planner(c, lanes);
+int64_t ContractPlan::tileRows(int64_t lanes) const { return std::max<int64_t>(1, accumulators() / registersOf(lanes) / fullSize()); }
+
+std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes, const VectorUnit& unit) {
+  Planner planner(c, lanes, unit);
   if (!planner.run()) return std::nullopt;
   return std::move(planner.plan_);
 }

@@ -15,6 +15,7 @@
 
 #include <optional>
 
+#include "codegen/cpu/vector_unit.h"
 #include "ir/kernel.h"
 
 namespace mxc::codegen {
@@ -26,6 +27,7 @@ struct ContractPlan {
   // the reduction loops.
   Contract c;
   Indices lhs, rhs, result;    // c's places in terms of those numbers
+  VectorUnit unit;
   int64_t lanes = 1;           // of a whole vector
   bool lhsInVectors = false;   // lhs is read in vectors, not broadcast
   int tile = -1;               // -1: a tile has one row
@@ -48,12 +50,15 @@ struct ContractPlan {
   bool batchTile() const { return tile >= 0 && extent(tile).isBatch(); }
   // Whether a clipped or cut or batch extent makes the bounds of reduction loop `j` known only at run time.
   bool dynamicBounds(int j) const { return c.reduction[j].isBatch() || j == chunkLoop || llvm::is_contained(clippedBy, j); }
+  // Registers that a vector of `lanes` elements takes; accumulators that a tile may have beside those for operands.
+  int64_t registersOf(int64_t lanes) const;
+  int64_t accumulators() const { return unit.registers * 3 / 4; }
   // Rows of the tile loop in a register tile when vectors have `lanes` elements.
   int64_t tileRows(int64_t lanes) const;
 };
 
-// `lanes`: elements of a 64-byte vector. Nothing if the contraction does not suit register tiles.
-std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes);
+// `lanes`: elements of a 64-byte vector of the program, whatever the `unit`. Nothing if the contraction does not suit register tiles.
+std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes, const VectorUnit& unit);
 
 // The factor of `loop` in a place.
 int64_t coefficient(const Index& index, int loop);

@@ -23,8 +23,8 @@ bool isElementwise(Operation* op) { return isa<mx::ElementwiseRules>(op); }
 
 }  // namespace
 
-CpuKernelBuilder::CpuKernelBuilder(ModuleOp kernels, mx::KernelOp kernel, std::string name, int64_t lanes)
-    : kernels_(kernels), kernel_(kernel), name_(std::move(name)), lanes_(lanes), loc_(kernel.getLoc()), b_(kernels.getContext()) {
+CpuKernelBuilder::CpuKernelBuilder(ModuleOp kernels, mx::KernelOp kernel, std::string name, int64_t lanes, VectorUnit unit)
+    : kernels_(kernels), kernel_(kernel), name_(std::move(name)), lanes_(lanes), unit_(unit), loc_(kernel.getLoc()), b_(kernels.getContext()) {
   Block& block = kernel_.getBody().front();
   for (BlockArgument argument : block.getArguments()) slots_[argument] = argument.getArgNumber();
   unsigned slot = block.getNumArguments();

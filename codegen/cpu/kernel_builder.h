@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/cpu/vector_unit.h"
 #include "ir/mx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -27,7 +28,7 @@ struct KernelInfo {
 class CpuKernelBuilder final : public KernelBuilder {
  public:
   // Writes functions into `kernels`. `lanes`: elements of a 64-byte vector of the kernel's widest type.
-  CpuKernelBuilder(mlir::ModuleOp kernels, mx::KernelOp kernel, std::string name, int64_t lanes);
+  CpuKernelBuilder(mlir::ModuleOp kernels, mx::KernelOp kernel, std::string name, int64_t lanes, VectorUnit unit = {});
 
   // Lowers the kernel. Fails with a diagnostic if an op cannot be lowered.
   mlir::FailureOr<std::vector<KernelInfo>> run();
@@ -55,6 +56,7 @@ class CpuKernelBuilder final : public KernelBuilder {
   mlir::OpBuilder& builder() { return b_; }
   mlir::Location loc() const { return loc_; }
   int64_t lanes() const { return lanes_; }
+  const VectorUnit& vectorUnit() const { return unit_; }
   // An i64 constant.
   mlir::Value constant(int64_t value);
   // for (counter = lo; counter < hi; counter += step) state = body(counter, state); returns the last state.
@@ -125,6 +127,7 @@ class CpuKernelBuilder final : public KernelBuilder {
   mx::KernelOp kernel_;
   std::string name_;
   int64_t lanes_;
+  VectorUnit unit_;
   mlir::Location loc_;
   mlir::OpBuilder b_;
   mlir::Operation* anchor_ = nullptr;

@@ -92,11 +92,13 @@ const ConvShape kConvs[] = {
 class Conv : public testing::TestWithParam<ConvShape> {
  public:
   template <typename T>
-  void run(Direction direction, const char* element, const std::string& after = "") {
+  void run(Direction direction, const char* element, const std::string& after = "", int registerBytes = 0, int registers = 0) {
     const ConvShape& s = GetParam();
     OpCase c = convCase(s, direction);
     c.element = element;
     c.after = after;
+    c.registerBytes = registerBytes;
+    c.registers = registers;
     SCOPED_TRACE(text(s) + " " + c.op + " " + element + " " + after);
     auto program = OpProgram::compile(c);
     ASSERT_TRUE(program);
@@ -112,6 +114,11 @@ TEST_P(Conv, Forward) { run<float>(Direction::forward, "f32"); }
 TEST_P(Conv, Fused) { run<float>(Direction::forward, "f32", "tanh"); }
 TEST_P(Conv, BackwardData) { run<float>(Direction::data, "f32"); }
 TEST_P(Conv, BackwardWeight) { run<float>(Direction::weight, "f32"); }
+// Tiles as for a processor with other registers: the same sums, more or fewer at once.
+TEST_P(Conv, OtherRegisters) {
+  run<float>(Direction::forward, "f32", "", 64, 32);
+  run<float>(Direction::weight, "f32", "", 16, 16);
+}
 TEST_P(Conv, Double) {
   run<double>(Direction::forward, "f64");
   run<double>(Direction::data, "f64");

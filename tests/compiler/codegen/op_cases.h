@@ -27,13 +27,22 @@ inline std::string convAttributes(const ConvShape& s) {
 
 enum class Direction { forward, data, weight };
 
+inline OpCase opCase(const std::string& op, const std::string& attributes, const std::vector<OpTensor>& operands, const OpTensor& result) {
+  OpCase c;
+  c.op = op;
+  c.attributes = attributes;
+  c.operands = operands;
+  c.result = result;
+  return c;
+}
+
 inline OpCase convCase(const ConvShape& s, Direction direction) {
   switch (direction) {
     case Direction::forward:
-      return {"conv2d", convAttributes(s) + ", filters = " + std::to_string(s.oc) + " : i64, " + pairText("kernel", s.kh, s.kw),
-              {s.x(), s.weight()}, s.y()};
-    case Direction::data: return {"conv2d_backward_data", convAttributes(s) + ", " + pairText("size", s.h, s.w), {s.y(), s.weight()}, s.x()};
-    default: return {"conv2d_backward_weight", convAttributes(s) + ", " + pairText("kernel", s.kh, s.kw), {s.x(), s.y()}, s.weight()};
+      return opCase("conv2d", convAttributes(s) + ", filters = " + std::to_string(s.oc) + " : i64, " + pairText("kernel", s.kh, s.kw),
+                    {s.x(), s.weight()}, s.y());
+    case Direction::data: return opCase("conv2d_backward_data", convAttributes(s) + ", " + pairText("size", s.h, s.w), {s.y(), s.weight()}, s.x());
+    default: return opCase("conv2d_backward_weight", convAttributes(s) + ", " + pairText("kernel", s.kh, s.kw), {s.x(), s.y()}, s.weight());
   }
 }
 
@@ -73,7 +82,7 @@ inline OpCase productCase(const ProductShape& s) {
   if (s.transposeA) transpose(a);
   if (s.transposeB) transpose(b);
   std::string attributes = std::string("transpose_a = ") + (s.transposeA ? "true" : "false") + ", transpose_b = " + (s.transposeB ? "true" : "false");
-  return {"matmul", attributes, {a, b}, {{s.m, s.n}, s.batch == 'm' ? 0 : s.batch == 'n' ? 1 : -1}};
+  return opCase("matmul", attributes, {a, b}, {{s.m, s.n}, s.batch == 'm' ? 0 : s.batch == 'n' ? 1 : -1});
 }
 
 }  // namespace mxc

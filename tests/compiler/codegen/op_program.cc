@@ -94,11 +94,13 @@ class Compiled final : public OpProgram {
     result_ = placementOf(rankedType(op->getResult(0)));
 
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(&context));
-    codegen::CpuKernelBuilder builder(*kernels, kernel, "k", lanes);
+    auto target = codegen::makeTargetMachine(kernels->getLoc(), {});
+    if (failed(target)) return false;
+    codegen::VectorUnit unit = codegen::vectorUnitOf(**target);
+    if (c.registers) unit = {c.registerBytes, c.registers};
+    codegen::CpuKernelBuilder builder(*kernels, kernel, "k", lanes, unit);
     auto infos = builder.run();
     if (failed(infos)) return false;
-    auto target = codegen::makeTargetMachine(kernels->getLoc(), {"", c.cpu, 2});
-    if (failed(target)) return false;
     llvm::LLVMContext llvmContext;
     auto llvmModule = codegen::lowerToLLVM(*kernels, llvmContext, **target);
     if (failed(llvmModule)) return false;

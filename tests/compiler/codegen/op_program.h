@@ -30,7 +30,7 @@ struct OpCase {
   std::string element = "f32";
   std::string after;       // an elementwise op that is fused behind it: "tanh"; empty: none
   bool wished = true;      // layouts as the op wishes; false: row-major
-  std::string cpu = "native";
+  int registerBytes = 0, registers = 0;  // of the vector unit that tiles are made for; 0: this machine's
 };
 
 class OpProgram {
