@@ -26,6 +26,8 @@ case "$mode" in
   *) run build -LE long ;;
 esac
 if [ "$mode" != --fast ]; then
-  build asan build-asan && run build-asan -LE long
-  build tsan build-tsan && run build-tsan -LE long
+  build asan build-asan
+  run build-asan -LE long
+  build tsan build-tsan
+  run build-tsan -LE long
 fi
