@@ -259,9 +259,11 @@ class ProgramWriter {
     if (failed(placeResults(kernel, function))) return failure();
     std::string name = stepName(kernel);
     std::string symbol = module_.getName().value_or("model").str() + "." + function.getSymName().str() + "." + std::to_string(kernelNumber_++);
+    SmallVector<Type> types(kernel->getOperandTypes());
+    llvm::append_range(types, kernel->getResultTypes());
     int64_t widest = 4;
-    for (Value value : kernel->getOperands()) widest = std::max(widest, isa<FloatType>(rankedType(value).getElementType()) ? elementBytes(rankedType(value).getElementType()) : 1);
-    for (Value value : kernel->getResults()) widest = std::max(widest, isa<FloatType>(rankedType(value).getElementType()) ? elementBytes(rankedType(value).getElementType()) : 1);
+    for (Type type : types)
+      if (Type element = elementType(type); isa<FloatType>(element)) widest = std::max(widest, elementBytes(element));
     CpuKernelBuilder builder(kernels_, kernel, symbol, 64 / widest, unit_);
     FailureOr<std::vector<KernelInfo>> infos = builder.run();
     if (failed(infos)) return failure();
@@ -293,7 +295,7 @@ class ProgramWriter {
     auto function = kernels_.lookupSymbol<func::FuncOp>(symbol);
     std::string text;
     llvm::raw_string_ostream stream(text);
-    function.getBody().front().getParentOp()->print(stream, OpPrintingFlags().elideLargeElementsAttrs(INT64_MAX).useLocalScope());
+    function->print(stream, OpPrintingFlags().elideLargeElementsAttrs(INT64_MAX).useLocalScope());
     text.erase(0, text.find('('));
     auto [it, isNew] = kernelTexts_.try_emplace(text, kernelSymbols_.size());
     if (isNew) kernelSymbols_.push_back(symbol);

@@ -16,7 +16,7 @@ build() {  # preset, folder
   cmake --build "$2" >/dev/null
 }
 run() {  # folder, ctest arguments
-  ctest --test-dir "$1" -j2 --no-tests=error --output-on-failure "${@:2}" | grep -vE '^ *[0-9]+/[0-9]+ Test +#.* Passed|^ +Start ' 
+  ctest --test-dir "$1" -j2 --no-tests=error --output-on-failure "${@:2}" | grep -vE '^ *[0-9]+/[0-9]+ Test +#.* Passed|^ +Start '
 }
 
 build release build

@@ -80,8 +80,6 @@ class CpuKernelBuilder final : public KernelBuilder {
   void addFlops(int64_t flops) { flops_ += flops; }
   // Whether a tensor is memory (an operand of the kernel, or a result that is stored), not computed in place.
   bool isMemory(mlir::Value tensor) const { return slots_.count(tensor) != 0; }
-  // Whether storing `result` runs more than one plain store.
-  bool hasEpilogue(mlir::Value result) const;
 
  private:
   struct Loop {

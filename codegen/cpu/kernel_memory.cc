@@ -357,10 +357,6 @@ Value CpuKernelBuilder::loadOr(Value tensor, At at, double outside) {
   return gathered;
 }
 
-bool CpuKernelBuilder::hasEpilogue(Value result) const {
-  return yields_.size() != 1 || yields_[0].first != result;
-}
-
 void CpuKernelBuilder::store(Value result, At at, Value value) {
   if (memo_.count(result)) newPoint();
   if (vector_ && !isa<VectorType>(value.getType())) value = b_.create<vector::BroadcastOp>(loc_, VectorType::get({vector_}, value.getType()), value);
