@@ -24,6 +24,7 @@ plan::DType dtypeOf(Type element) {
   if (element.isF16()) return plan::DType::f16;
   if (element.isBF16()) return plan::DType::bf16;
   if (element.isInteger(1)) return plan::DType::boolean;
+  if (element.isUnsignedInteger(8)) return plan::DType::u8;
   if (element.isInteger(8)) return plan::DType::i8;
   if (element.isInteger(64)) return plan::DType::i64;
   return plan::DType::i32;

@@ -19,6 +19,8 @@ Type withElement(Type like, Type element) {
 
 Type elementType(Type type) { return getElementTypeOrSelf(type); }
 
+Type valueType(Type element) { return element.isUnsignedInteger() ? IntegerType::get(element.getContext(), 32) : element; }
+
 Value Body::splatLike(Value a, Value like) {
   auto v = dyn_cast<VectorType>(like.getType());
   if (!v || isa<VectorType>(a.getType())) return a;
@@ -39,6 +41,7 @@ Value Body::constant(double value, Value like) {
 }
 
 Value Body::constant(double value, Type element) {
+  element = valueType(element);
   TypedAttr attr = isa<FloatType>(element) ? TypedAttr(builder.getFloatAttr(element, value))
                                            : TypedAttr(builder.getIntegerAttr(element, static_cast<int64_t>(value)));
   return builder.create<arith::ConstantOp>(loc, attr);
@@ -121,6 +124,7 @@ Value Body::select(Value condition, Value a, Value b) {
 }
 
 Value Body::cast(Value a, Type to) {
+  to = valueType(to);
   Type from = elementType(a.getType());
   if (from == to) return a;
   Type type = withElement(a.getType(), to);

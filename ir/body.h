@@ -77,6 +77,8 @@ class Body {
 
 // The element type of a scalar, vector or tensor type.
 mlir::Type elementType(mlir::Type type);
+// The type that an element's value has in a kernel: its own, or i32 for small unsigned integers, so that their sign is not in doubt.
+mlir::Type valueType(mlir::Type element);
 inline bool isFloat(mlir::Value v) { return llvm::isa<mlir::FloatType>(elementType(v.getType())); }
 
 }  // namespace mxc

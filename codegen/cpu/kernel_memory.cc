@@ -9,8 +9,9 @@ using namespace mlir;
 namespace mxc::codegen {
 namespace {
 
-// Booleans lie in memory as bytes.
-Type memoryType(Type element) { return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element; }
+// Booleans and unsigned bytes lie in memory as bytes.
+bool isByte(Type element) { return element.isInteger(1) || element.isUnsignedInteger(8); }
+Type memoryType(Type element) { return isByte(element) ? IntegerType::get(element.getContext(), 8) : element; }
 
 int64_t floorDiv(int64_t a, int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
 
@@ -184,7 +185,12 @@ Value CpuKernelBuilder::address(Value tensor, At at) {
 Value CpuKernelBuilder::loadMemory(unsigned slot, TensorType type, At at) {
   Type element = type.getElementType(), stored = memoryType(element);
   int64_t alignment = elementBytes(stored);
-  auto fromMemory = [&](Value v) { return stored == element ? v : body().ne(v, body().constant(0, v)); };
+  auto fromMemory = [&](Value v) -> Value {
+    if (stored == element) return v;
+    if (element.isInteger(1)) return body().ne(v, body().constant(0, v));
+    Type wide = valueType(element);
+    return b_.create<arith::ExtUIOp>(loc_, vector_ ? Type(VectorType::get({vector_}, wide)) : wide, v);
+  };
   bool irregular = false;
   Layout layout = layoutOf(type);
   if (vector_ && layout.blockAxis >= 0 && variesByLane(at[layout.blockAxis])) {
@@ -319,7 +325,7 @@ Value CpuKernelBuilder::loadOr(Value tensor, At at, double outside) {
   auto guarded = [&](At place) -> Value {
     Value inside = insideCondition(type, place);
     if (!inside) return load(tensor, place);
-    Type result = vector_ ? Type(VectorType::get({vector_}, type.getElementType())) : type.getElementType();
+    Type element = valueType(type.getElementType()), result = vector_ ? Type(VectorType::get({vector_}, element)) : element;
     auto branch = b_.create<scf::IfOp>(loc_, TypeRange{result}, inside, true);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(branch.thenBlock());

@@ -2,6 +2,7 @@
 #include "ir/ops/random.h"
 
 #include "ir/philox.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -60,7 +61,7 @@ LogicalResult RandomNormalOp::lower(KernelBuilder& k) {
 
 LogicalResult DropoutOp::inferTypes() {
   double rate = getRate().convertToDouble();
-  if (!(rate >= 0 && rate < 1)) return emitOpError() << "needs a rate in [0, 1), got " << rate;
+  if (!(rate >= 0 && rate < 1)) return emitOpError() << "needs a rate in [0, 1), got " << llvm::formatv("{0:F3}", rate).str();
   FailureOr<TensorType> type = expectRank(*this, 0, -1);
   if (failed(type)) return failure();
   return setResult(*this, 0, plain(*type)), success();

@@ -13,8 +13,13 @@ OpCase unary(std::string name, std::string attributes, Input input, std::functio
   OpCase c{name + (input.dims.empty() ? "/scalar" : ""), "mx." + name, attributes, {input}, [f](const Arrays& in) {
              return Arrays{tabulate(in[0].dims, [&](const Place& p) { return f(in[0](p)); })};
            }};
-  if (name == "cast") c.name += attributes.find("i32") != std::string::npos ? "/to_integer" : "/from_integer";
   if (differentiable) c.differentiable = {0};
+  return c;
+}
+
+OpCase cast(std::string what, std::string attributes, Input input, std::function<double(double)> f) {
+  OpCase c = unary("cast", std::move(attributes), std::move(input), f, false);
+  c.name += "/" + what;
   return c;
 }
 
@@ -66,8 +71,10 @@ std::vector<OpCase> elementwiseCases() {
       unary("stop_gradient", "{}", real(odd), [](double x) { return x; }, false),
       unary("leaky_relu", "{slope = 0.1 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.1 * x; }),
       unary("elu", "{alpha = 0.7 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); }),
-      unary("cast", "{to = $T}", Input{odd, Kind::i32, -9, 9}, [](double x) { return x; }, false),
-      unary("cast", "{to = i32}", real(odd, -9, 9), [](double x) { return std::trunc(x); }, false),
+      cast("from_integer", "{to = $T}", Input{odd, Kind::i32, -9, 9}, [](double x) { return x; }),
+      cast("from_byte", "{to = $T}", integers(odd, 256, Kind::u8), [](double x) { return x; }),
+      cast("to_byte", "{to = ui8}", real(odd, 0, 255), [](double x) { return std::trunc(x); }),
+      cast("to_integer", "{to = i32}", real(odd, -9, 9), [](double x) { return std::trunc(x); }),
   };
   // What is not a multiple of any vector, and what is smaller.
   for (const Dims& dims : {Dims{1}, Dims{17}, Dims{kN}, Dims{kN, 1}, Dims{kN, 33}, Dims{2, 1, 3, 1}}) {
