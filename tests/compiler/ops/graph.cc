@@ -14,7 +14,7 @@ DictionaryAttr attributesOf(const OpCase& c, FloatType element) {
   return cast<DictionaryAttr>(parseAttribute(text, element.getContext()));
 }
 
-// The gradients of `wanted` arguments, from those of `outputs`, through all operations of the block.
+// The gradients of `wanted` arguments, from those of `outputs`, through all operations of the block; null where nothing depends on one.
 FailureOr<SmallVector<Value>> backward(OpBuilder& b, Block& block, ArrayRef<Value> outputs, ArrayRef<Value> dys, ArrayRef<Value> wanted) {
   llvm::DenseSet<Value> needed(wanted.begin(), wanted.end());
   llvm::DenseMap<Value, Value> gradients;
@@ -42,10 +42,7 @@ FailureOr<SmallVector<Value>> backward(OpBuilder& b, Block& block, ArrayRef<Valu
       if (wants[i] && g.get(i)) add(op->getOperand(i), g.get(i));
   }
   SmallVector<Value> result;
-  for (Value argument : wanted) {
-    if (!gradients.lookup(argument)) return emitError(argument.getLoc(), "nothing depends on an operand that is differentiable");
-    result.push_back(gradients.lookup(argument));
-  }
+  for (Value argument : wanted) result.push_back(gradients.lookup(argument));
   return result;
 }
 
@@ -61,39 +58,84 @@ TensorType inputType(const Input& input, FloatType element) {
   return tensorType(dims, types[static_cast<int>(input.kind)], batch);
 }
 
-FailureOr<Graph> buildGraph(const OpCase& c, FloatType element, size_t results) {
-  Location loc = UnknownLoc::get(element.getContext());
+namespace {
+
+// A function under construction.
+struct Maker {
   Graph graph;
-  graph.module = ModuleOp::create(loc);
-  graph.wide = element.isF64();
-  OpBuilder b(graph.module->getBodyRegion());
-  graph.function = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
-  Block& block = *graph.function.addEntryBlock();
-  b.setInsertionPointToEnd(&block);
-  SmallVector<Value> inputs, outputs, dys, wanted;
-  for (const Input& input : c.inputs) inputs.push_back(block.addArgument(inputType(input, element), loc));
-  if (c.build) {
-    outputs = c.build(b, loc, inputs);
-  } else {
-    OperationState state(loc, c.op);
-    state.addOperands(inputs);
-    state.addAttributes(attributesOf(c, element).getValue());
-    state.addTypes(SmallVector<Type>(c.results, UnrankedTensorType::get(element)));
-    Operation* op = b.create(state);
-    if (failed(cast<mx::OpRules>(op).inferTypes())) return failure();
-    outputs = SmallVector<Value>(op->getResults());
+  OpBuilder b;
+  Location loc;
+  Block* block;
+  SmallVector<Value> inputs, outputs, dys, wanted, gradients;
+
+  Maker(FloatType element) : b(element.getContext()), loc(UnknownLoc::get(element.getContext())) {
+    graph.module = ModuleOp::create(loc);
+    graph.wide = element.isF64();
+    b.setInsertionPointToEnd(graph.module->getBody());
+    graph.function = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
+    block = graph.function.addEntryBlock();
+    b.setInsertionPointToEnd(block);
   }
-  outputs.resize(results);
-  if (!c.differentiable.empty()) {
-    for (Value output : outputs) dys.push_back(block.addArgument(plain(rankedType(output)), loc));
+
+  LogicalResult forward(const OpCase& c, FloatType element, size_t results) {
+    for (const Input& input : c.inputs) inputs.push_back(block->addArgument(inputType(input, element), loc));
+    if (c.build) {
+      outputs = c.build(b, loc, inputs);
+    } else {
+      OperationState state(loc, c.op);
+      state.addOperands(inputs);
+      state.addAttributes(attributesOf(c, element).getValue());
+      state.addTypes(SmallVector<Type>(c.results, UnrankedTensorType::get(element)));
+      Operation* op = b.create(state);
+      if (failed(cast<mx::OpRules>(op).inferTypes())) return failure();
+      outputs = SmallVector<Value>(op->getResults());
+    }
+    outputs.resize(results);
+    return success();
+  }
+
+  LogicalResult differentiate(const OpCase& c) {
+    for (Value output : outputs) dys.push_back(block->addArgument(plain(rankedType(output)), loc));
     for (unsigned i : c.differentiable) wanted.push_back(inputs[i]);
-    FailureOr<SmallVector<Value>> gradients = backward(b, block, outputs, dys, wanted);
-    if (failed(gradients)) return failure();
-    outputs.append(*gradients);
+    FailureOr<SmallVector<Value>> found = backward(b, *block, outputs, dys, wanted);
+    if (failed(found)) return failure();
+    gradients = *found;
+    if (!llvm::all_of(gradients, [](Value v) { return v; })) return emitError(loc, "nothing depends on an operand that is differentiable");
+    return success();
   }
-  b.create<func::ReturnOp>(loc, outputs);
-  graph.function.setType(b.getFunctionType(block.getArgumentTypes(), ValueRange(outputs).getTypes()));
-  return graph;
+
+  FailureOr<Graph> finish(ArrayRef<Value> results) {
+    b.create<func::ReturnOp>(loc, results);
+    graph.function.setType(b.getFunctionType(block->getArgumentTypes(), ValueRange(results).getTypes()));
+    return std::move(graph);
+  }
+};
+
+}  // namespace
+
+FailureOr<Graph> buildGraph(const OpCase& c, FloatType element, size_t results) {
+  Maker maker(element);
+  if (failed(maker.forward(c, element, results))) return failure();
+  if (!c.differentiable.empty() && failed(maker.differentiate(c))) return failure();
+  maker.outputs.append(maker.gradients);
+  return maker.finish(maker.outputs);
+}
+
+FailureOr<Graph> buildSecondOrder(const OpCase& c, FloatType element, size_t results) {
+  Maker maker(element);
+  if (failed(maker.forward(c, element, results)) || failed(maker.differentiate(c))) return failure();
+  SmallVector<Value> dys, wanted = maker.wanted;
+  for (Value gradient : maker.gradients) dys.push_back(maker.block->addArgument(plain(rankedType(gradient)), maker.loc));
+  wanted.append(maker.dys);
+  FailureOr<SmallVector<Value>> second = backward(maker.b, *maker.block, maker.gradients, dys, wanted);
+  if (failed(second)) return failure();
+  SmallVector<Value> returned = maker.gradients;
+  for (auto [argument, gradient] : llvm::zip(wanted, *second)) {
+    if (!gradient) continue;
+    maker.graph.second.push_back(cast<BlockArgument>(argument).getArgNumber());
+    returned.push_back(gradient);
+  }
+  return maker.finish(returned);
 }
 
 }  // namespace mxc::ops_test

@@ -1,4 +1,4 @@
-// A case as a function in MLIR: forward, and backward by the ops' own gradients.
+// A case as a function in MLIR: forward, and backward by the ops' own gradients, once or twice.
 #pragma once
 
 #include "ir/mx.h"
@@ -14,10 +14,16 @@ struct Graph {
   // Results: those of the reference, then the gradients of the differentiable operands.
   mlir::func::FuncOp function;
   bool wide = false;  // f64
+  // Second order: which arguments have a gradient of the gradients; the others' is zero.
+  std::vector<unsigned> second;
 };
 
 // `results`: how many the reference gives. Fails with a diagnostic.
 mlir::FailureOr<Graph> buildGraph(const OpCase& c, mlir::FloatType element, size_t results);
+
+// The gradients of the gradients. Arguments: the case's inputs, a gradient for each result, one for each gradient. Results: the
+// gradients of the differentiable operands, then those of the arguments `second`.
+mlir::FailureOr<Graph> buildSecondOrder(const OpCase& c, mlir::FloatType element, size_t results);
 
 // The type of an input.
 TensorType inputType(const Input& input, mlir::FloatType element);

@@ -71,6 +71,7 @@ OpCase layerNorm(std::string what, Dims dims) {
              })};
            }, {0, 1, 2}, 3};
   c.tolerance = 10;
+  c.secondOrder = false;
   return c;
 }
 

@@ -81,6 +81,7 @@ struct OpCase {
   std::vector<unsigned> differentiable = {};       // operands whose gradients are compared
   unsigned results = 1;                            // that the op has
   double tolerance = 1;                            // times the usual ones
+  bool secondOrder = true;                         // whether its gradients have gradients
   // Instead of `op`: builds from the inputs.
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder&, mlir::Location, mlir::ValueRange)> build = {};
 };

@@ -1,0 +1,94 @@
+// What wrong operands and attributes get: one message each.
+#include "gtest/gtest.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "tests/compiler/ops/graph.h"
+
+namespace mxc::ops_test {
+namespace {
+
+using namespace mlir;
+
+struct WrongUse {
+  std::string op, attributes;
+  std::vector<Input> inputs;
+  std::string message;  // behind "'mx.op' op "
+  unsigned results = 1;
+};
+
+std::vector<WrongUse> wrongUses() {
+  const std::string conv = "filters = 4 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 1>, pad = array<i64: 0, 0>, dilation = array<i64: 1, 1>";
+  const std::string pool = "stride = array<i64: 1, 1>, ceil_mode = false";
+  return {
+      {"add", "", {real({kN, 3}), real({kN, 4})}, "shapes 4x3 and 4x4 do not broadcast"},
+      {"add", "", {real({kN, 3}), real({4, 3})}, "axis 0 of 4x3 and 4x3 is the batch in one and a fixed size in the other"},
+      {"mul", "", {real({kN, 3}), integers({kN, 3}, 2)}, "mixes element types 'f32' and 'i32'"},
+      {"dense", "units = 5 : i64", {real({kN, 2, 3}), real({5, 3})}, "expects a 2-D input, got 4x2x3"},
+      {"dense", "units = 0 : i64", {real({kN, 3}), real({5, 3})}, "needs at least one unit, got 0"},
+      {"dense", "units = 5 : i64", {real({kN, 3}), real({5, 4})}, "needs a parameter of shape 5x3, but operand 1 is 5x4"},
+      {"matmul", "", {real({kN, 3}), real({4, 5})}, "inner sizes differ: 4x3 times 4x5"},
+      {"matmul", "", {real({3}), real({3, 5})}, "expects at least 2-D inputs, got 3 and 3x5"},
+      {"conv2d", conv, {real({kN, 2, 2, 5}), real({4, 2, 3, 3})}, "kernel of 3 (dilated) is larger than the padded input of 2"},
+      {"conv2d", conv + ", groups = 3 : i64", {real({kN, 2, 5, 5}), real({4, 2, 3, 3})}, "3 groups do not divide 2 channels and 4 filters"},
+      {"max_pool", "kernel = array<i64: 2, 2>, pad = array<i64: 2, 0>, " + pool, {real({kN, 1, 4, 4})}, "pad 2 must be smaller than the kernel 2", 2},
+      {"avg_pool", "kernel = array<i64: 9, 2>, pad = array<i64: 0, 0>, " + pool, {real({kN, 1, 4, 4})}, "kernel of 9 is larger than the padded input of 4"},
+      {"global_avg_pool", "", {real({kN, 3})}, "expects a 4-D input, got 4x3"},
+      {"reduce_sum", "axes = array<i64: 2>", {real({kN, 3})}, "axis 2 is out of range for a 2-D input"},
+      {"reduce_sum", "axes = array<i64: 1, -1>", {real({kN, 3})}, "names axis -1 twice"},
+      {"reshape", "shape = array<i64: 0, 4>", {real({kN, 3})}, "cannot reshape 4x3 (12 elements) to 4x4"},
+      {"reshape", "shape = array<i64: -1, -1>", {real({kN, 3})}, "has more than one -1 in its shape"},
+      {"reshape", "shape = array<i64: 2, 6>", {real({kN, 3})}, "cannot reshape 4x3 to 2x6: the batch axis would be torn apart"},
+      {"squeeze", "axes = array<i64: 1>", {real({kN, 3})}, "cannot drop axis 1 of 4x3: its size is not 1"},
+      {"squeeze", "axes = array<i64: 0>", {real({kN, 3})}, "cannot drop the batch axis"},
+      {"expand_dims", "axis = 4 : i64", {real({kN, 3})}, "axis 4 is out of range for a 3-D input"},
+      {"transpose", "axes = array<i64: 1, 1>", {real({kN, 3})}, "needs a permutation of 2 axes"},
+      {"concat", "axis = 1 : i64", {real({kN, 3, 2}), real({kN, 3, 4})}, "cannot join 4x3x2 and 4x3x4 along axis 1"},
+      {"concat", "axis = 0 : i64", {real({kN, 3}), real({kN, 3})}, "cannot run along the batch axis"},
+      {"slice", "begin = array<i64: 5>, axes = array<i64: 1>", {real({kN, 3})}, "leaves nothing of axis 1 of 4x3"},
+      {"slice", "begin = array<i64: 1>", {real({kN, 3})}, "cannot take part of the batch"},
+      {"slice", "begin = array<i64: 0, 1>, end = array<i64: 2>", {real({kN, 3})}, "has lists of different lengths"},
+      {"slice", "begin = array<i64: 0>, step = array<i64: 0>, axes = array<i64: 1>", {real({kN, 3})}, "needs a step >= 1, got 0"},
+      {"pad", "before = array<i64: 1>, after = array<i64: 1, 0>", {real({kN, 3})}, "needs 2 numbers before and after, got 1 and 2"},
+      {"pad", "before = array<i64: 1, 0>, after = array<i64: 0, 0>", {real({kN, 3})}, "cannot pad the batch axis"},
+      {"embedding", "vocabulary = 7 : i64, units = 2 : i64", {real({kN}), real({7, 2})}, "expects an integer index, got 'f32'"},
+      {"embedding", "vocabulary = 0 : i64, units = 2 : i64", {integers({kN}, 7), real({7, 2})}, "needs vocabulary and units >= 1, got 0 and 2"},
+      {"one_hot", "depth = 0 : i64, dtype = f32", {integers({kN}, 7)}, "needs a depth >= 1, got 0"},
+      {"softmax", "axis = 0 : i64", {real({kN, 3})}, "cannot run along the batch axis"},
+      {"softmax", "axis = 2 : i64", {real({kN, 3})}, "axis 2 is out of range for a 2-D input"},
+      {"softmax", "", {integers({kN, 3}, 2)}, "expects a floating-point input, got 'i32'"},
+      {"softmax_cross_entropy", "", {real({kN, 3}), real({kN})}, "expects integer labels, got 'f32'"},
+      {"softmax_cross_entropy", "", {real({kN, 3}), integers({5}, 3)}, "has 5 labels for 4 rows of logits"},
+      {"softmax_cross_entropy", "", {real({kN, 3, 2}), integers({kN}, 3)}, "expects a 2-D input, got 4x3x2"},
+      {"top_k_accuracy", "k = 4 : i64", {real({kN, 3}), integers({kN}, 3)}, "needs k in [1, 3], got 4"},
+      {"mse_loss", "", {real({kN, 1}), real({kN})}, "expects prediction and target of one shape, got 4x1 and 4"},
+      {"mse_loss", "", {real({kN}), integers({kN}, 3)}, "expects floating-point prediction and target, got 'f32' and 'i32'"},
+      {"batch_norm", "", {real({kN}), real({4}), real({4}), real({4}), real({4})},
+       "expects an input of at least two axes, channels on axis 1, got 4"},
+      {"layer_norm", "", {real({kN}), real({4}), real({4})}, "the batch cannot be the normalised axis", 3},
+      {"dropout", "rate = 1.0 : f64", {real({kN, 3})}, "needs a rate in [0, 1), got 1.000"},
+  };
+}
+
+TEST(OpErrors, NameWhatWasWrong) {
+  MLIRContext context;
+  context.loadDialect<mx::MxDialect>();
+  OpBuilder b(&context);
+  Location loc = b.getUnknownLoc();
+  for (const WrongUse& use : wrongUses()) {
+    OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+    Block block;
+    b.setInsertionPointToEnd(&block);
+    OperationState state(loc, "mx." + use.op);
+    for (const Input& input : use.inputs) state.addOperands(block.addArgument(inputType(input, b.getF32Type()), loc));
+    state.addAttributes(cast<DictionaryAttr>(parseAttribute("{" + use.attributes + "}", &context)).getValue());
+    state.addTypes(SmallVector<Type>(use.results, UnrankedTensorType::get(b.getF32Type())));
+    Operation* op = b.create(state);
+    std::vector<std::string> messages;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic& diagnostic) { messages.push_back(diagnostic.str()); });
+    EXPECT_TRUE(failed(cast<mx::OpRules>(op).inferTypes())) << use.op << " {" << use.attributes << "} should say: " << use.message;
+    EXPECT_EQ(messages, std::vector<std::string>{"'mx." + use.op + "' op " + use.message});
+    block.clear();
+  }
+}
+
+}  // namespace
+}  // namespace mxc::ops_test
