@@ -23,9 +23,14 @@ def run(*command, cwd, **options):
     return subprocess.run([str(c) for c in command], cwd=cwd, check=True, capture_output=True, text=True, **options)
 
 
+def compile_model(source, folder, *flags):
+    program = folder / source.stem
+    run(BUILD / "bin/mxc", "compile", *flags, source, "-o", program, cwd=folder)
+    return program
+
+
 def compile_example(name, folder, *flags):
-    run(BUILD / "bin/mxc", "compile", *flags, ROOT / f"examples/{name}/{name}.cpp", "-o", folder / name, cwd=folder)
-    return folder / name
+    return compile_model(ROOT / f"examples/{name}/{name}.cpp", folder, *flags)
 
 
 def test_accuracies(log):
@@ -109,6 +114,48 @@ class Digits(unittest.TestCase):
             program = compile_example("digits", folder, f"--optimizer={kind}")
             run(program, "train", "--data", DIGITS, "--epochs", 4, "--lr", rate, "--log", "log.jsonl", cwd=folder)
             self.assertGreaterEqual(test_accuracies(folder / "log.jsonl")[-1], 0.8, kind)
+
+
+class NormedDigits(unittest.TestCase):
+    """Batch norm and dropout: running statistics and random masks are part of what threads and resuming must keep."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.scratch.name)
+        cls.program = compile_model(ROOT / "tests/examples/normed_digits.cpp", cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def train(self, save, *flags):
+        return run(self.program, "train", "--data", DIGITS, "--save", save, *flags, cwd=self.folder)
+
+    def checkpoint(self, save, *flags):
+        self.train(save, *flags)
+        return (self.folder / save).read_bytes()
+
+    def test_learns_and_evaluates_with_the_running_statistics(self):
+        self.train("learned.safetensors", "--epochs", 8, "--schedule", "cosine", "--log", "log.jsonl")
+        accuracy = test_accuracies(self.folder / "log.jsonl")[-1]
+        self.assertGreaterEqual(accuracy, 0.97)
+        # Evaluation depends on the checkpoint alone: not on the batch, as it would if a batch's own statistics were used.
+        for batch in (32, 1):
+            shown = run(self.program, "eval", "--data", DIGITS, "--load", "learned.safetensors", "--batch", batch, cwd=self.folder).stdout
+            values = dict(line.split() for line in shown.splitlines())
+            self.assertAlmostEqual(float(values["accuracy"]), accuracy, places=5)
+
+    def test_threads_and_the_serial_engine_do_not_change_a_byte(self):
+        one = self.checkpoint("t1.safetensors", "--epochs", 2, "--threads", 1)
+        for n in (2, 4):
+            self.assertEqual(one, self.checkpoint(f"t{n}.safetensors", "--epochs", 2, "--threads", n), f"{n} threads")
+        self.assertEqual(one, self.checkpoint("naive.safetensors", "--epochs", 2, "--engine", "naive"))
+
+    def test_resuming_in_the_middle_of_an_epoch_changes_nothing(self):
+        whole = self.checkpoint("whole.safetensors", "--epochs", 2)
+        self.train("half.safetensors", "--epochs", 2, "--steps", 61)
+        self.assertEqual(whole, self.checkpoint("resumed.safetensors", "--epochs", 2, "--resume", "half.safetensors"))
 
 
 class Lenet(unittest.TestCase):
