@@ -1,10 +1,11 @@
 // GFLOP/s of generated contractions, and what part that is of the peak of fused multiply-adds measured between the runs.
 //
-// contract_bench [name part [--asm]]: one line a case. One thread. A run's grid is timed in pieces of about a millisecond, and the best
-// time of each piece over the rounds counts, so that other work on the machine disturbs little; the peak is measured likewise.
+// contract_bench [name part [--asm]]: one line a case. One thread, its processor time. The first figure is the best whole run of the
+// rounds, from end to end. The last is the sum of the best times of pieces of the grid, about a millisecond each: what the run takes
+// where no other work disturbs it.
 #include <cstdio>
 #include <cstring>
-#include <functional>
+#include <numeric>
 #include <string>
 #include <time.h>
 
@@ -82,23 +83,25 @@ bool run(const Entry& entry, bool assembly) {
   program->run(arguments, entry.n);
   int parts = static_cast<int>(std::clamp((now() - start) / 1e-3, 1.0, static_cast<double>(program->cells(entry.n))));
   int times = std::clamp(static_cast<int>(5e7 / entry.flops), 1, 100);  // short kernels are run several times a measurement
+  auto timed = [&](double& least, auto&& work) {
+    double start = now();
+    for (int i = 0; i < times; ++i) work();
+    least = std::min(least, (now() - start) / times);
+  };
   std::vector<double> best(program->kernels() * parts, 1e9);
-  double top = 0;
+  double whole = 1e9, top = 0;
   for (int round = 0; round < kRounds; ++round) {
     top = std::max(top, peak());
-    for (size_t kernel = 0; kernel < program->kernels(); ++kernel) {
-      for (int part = 0; part < parts; ++part) {
-        start = now();
-        for (int i = 0; i < times; ++i) program->runPiece(arguments, entry.n, kernel, part, parts);
-        double& least = best[kernel * parts + part];
-        least = std::min(least, (now() - start) / times);
-      }
-    }
+    timed(whole, [&] { program->run(arguments, entry.n); });
+    for (size_t kernel = 0; kernel < program->kernels(); ++kernel)
+      for (int part = 0; part < parts; ++part)
+        timed(best[kernel * parts + part], [&] { program->runPiece(arguments, entry.n, kernel, part, parts); });
   }
-  double seconds = 0;
-  for (double piece : best) seconds += piece;
-  std::printf("%-26s %8.1f GFLOP/s %5.1f %% of %.1f  %9.3f ms  %lld cells\n", entry.name.c_str(), entry.flops / seconds / 1e9,
-              100 * entry.flops / seconds / top, top / 1e9, seconds * 1e3, static_cast<long long>(program->cells(entry.n)));
+  double pieces = std::accumulate(best.begin(), best.end(), 0.0);
+  auto percent = [&](double seconds) { return 100 * entry.flops / seconds / top; };
+  std::printf("%-26s %8.1f GFLOP/s %5.1f %% of %.1f  %9.3f ms  %5.1f %% by pieces  %lld cells\n", entry.name.c_str(),
+              entry.flops / whole / 1e9, percent(whole), top / 1e9, whole * 1e3, percent(pieces),
+              static_cast<long long>(program->cells(entry.n)));
   return true;
 }
 
