@@ -248,7 +248,8 @@ class ProgramWriter {
         bufferOf_[result] = resultBuffers_[place.getAt()];
       } else {
         Location location = body.getTerminator()->getOperand(i).getLoc();
-        plan::Buffer buffer = describe(nameOf(location), location, rankedType(result), plan::Role::activation, plan::Space::arena);
+        plan::Buffer buffer = describe(nameOf(location), location, rankedType(result),
+                                        isGradientLocation(location) ? plan::Role::gradient : plan::Role::activation, plan::Space::arena);
         buffer.offset = place.getAt();
         bufferOf_[result] = add(buffer);
       }

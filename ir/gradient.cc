@@ -25,8 +25,23 @@ Operation* makeOp(OpBuilder& builder, Location loc, StringRef name, ValueRange o
 }
 
 GradientBuilder::GradientBuilder(OpBuilder& builder, Operation* op, ValueRange resultGradients, ArrayRef<bool> wanted)
-    : builder(builder), loc(op->getLoc()), op_(op), resultGradients_(resultGradients), wanted_(wanted),
+    : builder(builder), loc(gradientLocation(op->getLoc())), op_(op), resultGradients_(resultGradients), wanted_(wanted),
       gradients_(op->getNumOperands()) {}
+
+namespace {
+constexpr StringLiteral kGradientSuffix = ".gradient";
+}
+
+Location gradientLocation(Location forward) {
+  auto named = dyn_cast<NameLoc>(forward);
+  if (!named || isGradientLocation(forward)) return forward;
+  return NameLoc::get(StringAttr::get(forward.getContext(), named.getName().str() + kGradientSuffix), named.getChildLoc());
+}
+
+bool isGradientLocation(Location location) {
+  auto named = dyn_cast<NameLoc>(location);
+  return named && named.getName().getValue().ends_with(kGradientSuffix);
+}
 
 void GradientBuilder::set(unsigned i, Value gradient) {
   gradients_[i] = sumTo(builder, loc, gradient, rankedType(op_->getOperand(i)));

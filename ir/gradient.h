@@ -65,6 +65,10 @@ class ModeBuilder {
   int64_t stream_ = 0;
 };
 
+// The place of a gradient: that of the forward op, named "<op>.gradient"; and whether a place is one.
+mlir::Location gradientLocation(mlir::Location forward);
+bool isGradientLocation(mlir::Location location);
+
 // Sums `value` over the axes in which `type` is narrower (broadcasting undone). Returns `value` itself if nothing is to do.
 mlir::Value sumTo(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value value, mlir::RankedTensorType type);
 

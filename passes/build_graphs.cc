@@ -6,7 +6,7 @@
 //            func @eval(parameters, state, inputs) -> loss, metrics
 //            func @infer(parameters, state, inputs) -> outputs
 //
-// Each is pure SSA and holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"),
+// mx.gradient is replaced by the ops that compute it. Each function is pure SSA and holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"),
 // hypers mx.default, integer inputs mx.upper_bound; results carry mx.name and mx.role ("loss", "metric", "output", "parameter", "state")
 // and mx.donates, the argument whose new value they are. Ops that differ between training and evaluation are replaced here
 // (ModeRules). Needs: infer-shapes.
@@ -147,6 +147,8 @@ class GraphBuilder {
       } else if (auto parameter = dyn_cast<mx::ParameterOp>(op)) {
         map.map(parameter.getOutput(), graph.argument(parameter.getTrainable() ? "parameter" : "state", parameter.getName(),
                                                       parameter.getOutput().getType(), op->getLoc()));
+      } else if (auto gradient = dyn_cast<mx::GradientOp>(op)) {
+        if (failed(cloneGradient(graph, gradient, map))) return failure();
       } else if (auto mode = dyn_cast<mx::ModeRules>(op)) {
         if (failed(cloneForMode(graph, mode, training, map, newStates, stream))) return failure();
       } else {
@@ -154,6 +156,21 @@ class GraphBuilder {
       }
     }
     return success();
+  }
+
+  // What the model differentiates itself. Later gradients go through the ops that stand for this one.
+  LogicalResult cloneGradient(Graph& graph, mx::GradientOp op, IRMapping& map) {
+    Value wrt = map.lookup(op.getWrt());
+    SmallVector<Value> gradient;
+    if (failed(buildGradients(graph.b, map.lookup(op.getOf()), wrt, gradient))) return failure();
+    if (!gradient[0]) gradient[0] = zeros(graph, op.getLoc(), rankedType(wrt));
+    map.map(op.getOutput(), gradient[0]);
+    return success();
+  }
+
+  Value zeros(Graph& graph, Location loc, TensorType type) {
+    return make<mx::BroadcastOp>(graph.b, loc, {mx::makeConstant(graph.b, loc, 0, type.getElementType())},
+                                 graph.b.getNamedAttr("to", TypeAttr::get(plain(type))));
   }
 
   LogicalResult cloneForMode(Graph& graph, mx::ModeRules mode, bool training, IRMapping& map,
@@ -276,10 +293,7 @@ class GraphBuilder {
     }
     for (mx::ParameterOp parameter : optimizerStates_)
       for (StringRef slot : optimizer_->states) {
-        Location loc = parameter.getLoc();
-        TensorType type = rankedType(parameter.getOutput());
-        Value zero = make<mx::BroadcastOp>(graph.b, loc, {mx::makeConstant(graph.b, loc, 0, type.getElementType())},
-                                           graph.b.getNamedAttr("to", TypeAttr::get(type)));
+        Value zero = zeros(graph, parameter.getLoc(), rankedType(parameter.getOutput()));
         graph.result("state", (parameter.getName() + "/" + slot).str(), zero);
       }
     graph.finish();

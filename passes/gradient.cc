@@ -9,6 +9,8 @@
 
 #include "ir/mx.h"
 #include "ir/ops/elementwise.h"
+#include "ir/ops/shape.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -17,38 +19,109 @@ namespace {
 
 bool isFloatTensor(Value value) { return isa<FloatType>(rankedType(value).getElementType()); }
 
-}  // namespace
+Value ones(OpBuilder& builder, Value like) {
+  TensorType type = rankedType(like);
+  Value one = mx::makeConstant(builder, like.getLoc(), 1.0, type.getElementType());
+  if (type.getRank() == 0) return one;
+  return make<mx::BroadcastOp>(builder, like.getLoc(), {one}, builder.getNamedAttr("to", TypeAttr::get(plain(type))));
+}
 
-LogicalResult buildGradients(OpBuilder& builder, Value loss, ValueRange wrt, SmallVectorImpl<Value>& gradients) {
-  // What depends on a wanted value, over float tensors.
-  llvm::DenseSet<Value> active(wrt.begin(), wrt.end());
-  SmallVector<Operation*> path;
-  Block* block = loss.getParentBlock();
-  for (Operation& op : *block) {
-    if (!isa<mx::OpRules>(op) || !llvm::any_of(op.getOperands(), [&](Value v) { return active.contains(v); })) continue;
-    path.push_back(&op);
-    for (Value result : op.getResults())
-      if (isFloatTensor(result)) active.insert(result);
+// "parameter dense0.weight", "input image", or what computes the value.
+std::string nameOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument) return value.getDefiningOp()->getName().stripDialect().str();
+  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  auto text = [&](StringRef attribute) { return function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attribute).str(); };
+  return text("mx.role") + " " + text("mx.name");
+}
+
+class Reverse {
+ public:
+  Reverse(OpBuilder& builder, Value loss, ValueRange wrt) : builder_(builder), loss_(loss), wrt_(wrt.begin(), wrt.end()), active_(wrt.begin(), wrt.end()) {
+    for (Operation& op : *loss.getParentBlock()) {
+      if (!isa<mx::OpRules>(op) || !llvm::any_of(op.getOperands(), [&](Value v) { return active_.contains(v); })) continue;
+      path_.push_back(&op);
+      for (Value result : op.getResults())
+        if (isFloatTensor(result)) active_.insert(result);
+    }
   }
 
-  llvm::DenseMap<Value, Value> gradientOf;
-  if (active.contains(loss)) gradientOf[loss] = mx::makeConstant(builder, loss.getLoc(), 1.0, rankedType(loss).getElementType());
-  for (Operation* op : llvm::reverse(path)) {
+  LogicalResult run() {
+    if (active_.contains(loss_)) gradientOf_[loss_] = ones(builder_, loss_);
+    for (Operation* op : llvm::reverse(path_))
+      if (failed(pass(op))) return failure();
+    return success();
+  }
+
+  Value of(Value value) const { return gradientOf_.lookup(value); }
+
+ private:
+  LogicalResult pass(Operation* op) {
     SmallVector<Value> resultGradients;
-    for (Value result : op->getResults()) resultGradients.push_back(gradientOf.lookup(result));
-    if (llvm::none_of(resultGradients, [](Value v) { return v; })) continue;
+    for (Value result : op->getResults()) resultGradients.push_back(gradientOf_.lookup(result));
+    if (llvm::none_of(resultGradients, [](Value v) { return v; })) return success();
     SmallVector<bool> wanted;
-    for (Value operand : op->getOperands()) wanted.push_back(active.contains(operand) && isFloatTensor(operand));
-    GradientBuilder g(builder, op, resultGradients, wanted);
-    if (failed(cast<mx::OpRules>(op).buildGradient(g))) return op->emitOpError() << "has no gradient, and the loss depends on it";
+    for (Value operand : op->getOperands()) wanted.push_back(active_.contains(operand) && isFloatTensor(operand));
+    if (!llvm::is_contained(wanted, true)) return success();
+    GradientBuilder g(builder_, op, resultGradients, wanted);
+    if (failed(cast<mx::OpRules>(op).buildGradient(g))) return explain(op);
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
       Value gradient = g.get(i);
       if (!gradient || !wanted[i]) continue;
-      Value& sum = gradientOf[operand];
-      sum = sum ? make<mx::AddOp>(builder, op->getLoc(), {sum, gradient}) : gradient;
+      Value& sum = gradientOf_[operand];
+      sum = sum ? make<mx::AddOp>(builder_, gradientLocation(op->getLoc()), {sum, gradient}) : gradient;
+    }
+    return success();
+  }
+
+  // ---- The error: a way from the loss to something wanted, through an op without a gradient --------------------------------------
+  LogicalResult explain(Operation* op) {
+    SmallVector<Operation*> above = wayToLoss(op), below;
+    Value wanted = wayDown(op, below);
+    auto error = op->emitOpError() << "has no gradient, and the loss needs one on its way to " << nameOf(wanted);
+    for (Operation* each : llvm::reverse(above)) error.attachNote(each->getLoc()) << "the loss depends on " << nameOf(each->getResult(0));
+    for (Operation* each : below) error.attachNote(each->getLoc()) << op->getName().stripDialect() << " depends on " << nameOf(each->getResult(0));
+    error.attachNote(wanted.getLoc()) << "and so on " << nameOf(wanted);
+    return error;
+  }
+
+  // The users that lead from `op` to the loss, nearest first.
+  SmallVector<Operation*> wayToLoss(Operation* op) const {
+    SmallVector<Operation*> way;
+    auto user = [&](Operation* of) -> Operation* {
+      for (Operation* next : path_)
+        if (llvm::is_contained(next->getResults(), loss_) || llvm::any_of(next->getResults(), [&](Value v) { return gradientOf_.contains(v); }))
+          if (llvm::any_of(next->getOperands(), [&](Value v) { return v.getDefiningOp() == of; })) return next;
+      return nullptr;
+    };
+    for (Operation* next = user(op); next; next = user(next)) way.push_back(next);
+    return way;
+  }
+
+  // Follows operands down to one of wrt, which is returned.
+  Value wayDown(Operation* op, SmallVectorImpl<Operation*>& way) const {
+    while (true) {
+      Value next = *llvm::find_if(op->getOperands(), [&](Value v) { return active_.contains(v); });
+      if (llvm::is_contained(wrt_, next)) return next;
+      op = next.getDefiningOp();
+      way.push_back(op);
     }
   }
-  for (Value value : wrt) gradients.push_back(gradientOf.lookup(value));
+
+  OpBuilder& builder_;
+  Value loss_;
+  SmallVector<Value> wrt_;
+  llvm::DenseSet<Value> active_;  // wanted values and what depends on them, over float tensors
+  SmallVector<Operation*> path_;
+  llvm::DenseMap<Value, Value> gradientOf_;
+};
+
+}  // namespace
+
+LogicalResult buildGradients(OpBuilder& builder, Value loss, ValueRange wrt, SmallVectorImpl<Value>& gradients) {
+  Reverse reverse(builder, loss, wrt);
+  if (failed(reverse.run())) return failure();
+  for (Value value : wrt) gradients.push_back(reverse.of(value));
   return success();
 }
 

@@ -36,11 +36,11 @@ std::vector<uintptr_t> callersIn(std::pair<uintptr_t, uintptr_t> code) {
   return callers;
 }
 
-const char* gradientName(Gradient gradient) {
+const char* gradientName(GradientRequest gradient) {
   switch (gradient) {
-    case Gradient::write: return "write";
-    case Gradient::add: return "add";
-    case Gradient::none: return "none";
+    case GradientRequest::write: return "write";
+    case GradientRequest::add: return "add";
+    case GradientRequest::none: return "none";
   }
   return "";
 }

@@ -31,14 +31,14 @@ inline Init msra() { return {"msra", {}}; }
 inline Init lecun() { return {"lecun", {}}; }
 
 // What a training step does with a parameter's gradient: replaces the last one, adds to it, or does not compute it (frozen).
-enum class Gradient { write, add, none };
+enum class GradientRequest { write, add, none };
 
 // `.weight = {.init = normal(0, 0.01), .lr_mult = 2}`, `.weight = xavier()`, `.weight = shared`.
 struct Param {
   Init init = {};
   double lr_mult = 1;  // times the learning rate
   double wd_mult = 1;  // times the weight decay
-  Gradient gradient = Gradient::write;
+  GradientRequest gradient = GradientRequest::write;
   Symbol symbol = {};  // shared: this parameter instead of a new one
 };
 

@@ -231,7 +231,7 @@ class Importer {
     StringRef gradient = attributes->getString("gradient").value_or("write");
     if (gradient == "add")
       return fail(node,
-                  describe(node) + ": gradients that add up over steps (Gradient::add) are not supported in compiled training",
+                  describe(node) + ": gradients that add up over steps (GradientRequest::add) are not supported in compiled training",
                   Fault::unsupported);
     bool trainable = attributes->getBoolean("trainable").value_or(true) && gradient != "none";
     mlir::OperationState state(location(node, name), "mx.parameter");

@@ -20,6 +20,16 @@ def Mx_ParameterOp : Mx_Op<"parameter"> {
   let assemblyFormat = "$name attr-dict `:` type($output)";
 }
 
+// Replaced where graphs are built (passes/build_graphs.cc), so it has no lowering.
+def Mx_GradientOp : Mx_ComputeOp<"gradient"> {
+  let summary = "the gradient of the sum of `of` with respect to `wrt`, of the shape of `wrt`; zeros if `of` does not depend on it";
+  let description = [{Both may be any symbols, and the result may be differentiated again (gradient penalties, products of a Hessian with
+    a vector). Errors: a type other than floating point; an op between the two that has no gradient.}];
+  let arguments = (ins Mx_Tensor:$of, Mx_Tensor:$wrt);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+
 def Mx_MinimizeOp : Mx_Op<"minimize"> {
   let summary = "training descends on the mean of this value over the samples";
   let arguments = (ins AnyTensor:$loss);

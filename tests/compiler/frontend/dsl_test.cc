@@ -108,7 +108,7 @@ TEST_F(Dsl, ParametersAreSharedConfiguredOrLeftOut) {
             "w = parameter() {shape = [3, 3], init = \"normal\", init_args = [0, 0.5], trainable = true, lr_mult = 1, wd_mult = 1, "
             "gradient = \"write\"}\n"
             "dense0 = dense(x, w) {units = 3}\n");
-  dense(x, {.units = 3, .weight = {.lr_mult = 2, .gradient = Gradient::none}, .bias = Param{.init = ones()}, .name = "d"});
+  dense(x, {.units = 3, .weight = {.lr_mult = 2, .gradient = GradientRequest::none}, .bias = Param{.init = ones()}, .name = "d"});
   std::string json = detail::writeModel(session_);
   EXPECT_NE(
       json.find(

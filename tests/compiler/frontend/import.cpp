@@ -17,7 +17,7 @@ MXC_MODEL(net) {
   Symbol w = parameter("w", {4, 3}, {.init = uniform(-1, 1), .lr_mult = 2});
   // CHECK: %[[B:.*]] = mx.parameter "fc.bias" {init = "zeros", {{.*}}trainable = false} : tensor<*xf32>
   // CHECK: %[[Y:.*]] = mx.dense %[[X]], %[[W]], %[[B]] {units = 4 : i64} : ({{.*}}) -> tensor<*xf32>
-  Symbol y = dense(x, {.units = 4, .weight = w, .bias = Param{.gradient = Gradient::none}, .name = "fc"});
+  Symbol y = dense(x, {.units = 4, .weight = w, .bias = Param{.gradient = GradientRequest::none}, .name = "fc"});
   // CHECK: %[[C:.*]] = mx.constant {{.*}}{element = f32, value = 5.0{{.*}}} : () -> tensor<f32>
   // F64: mx.constant {{.*}}element = f64
   // CHECK: mx.mul %[[C]], %[[Y]]

@@ -2,6 +2,9 @@
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/model.mlir | FileCheck %t/model.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_loss.mlir 2>&1 | FileCheck %t/no_loss.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/untrained.mlir 2>&1 | FileCheck %t/untrained.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/gradient.mlir | FileCheck %t/gradient.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_gradient.mlir 2>&1 | FileCheck %t/no_gradient.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/integers.mlir 2>&1 | FileCheck %t/integers.mlir
 
 //--- model.mlir
 // Training: the mean of the loss, its gradient, a fan-in sum where %x1 has two users, the update donates its parameter.
@@ -54,5 +57,57 @@ module @m {
   %1 = mx.dense %x, %v {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
   mx.minimize %0 : tensor<*xf32>
   mx.report "size", %1 : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- gradient.mlir
+// A gradient in the model: of a value that the other does not depend on it is zero; others are differentiated again.
+// CHECK-LABEL: func.func @infer
+// CHECK: %[[ZERO:.*]] = mx.constant {{.*}}0.000000e+00
+// CHECK: %[[ZEROS:.*]] = mx.broadcast %[[ZERO]]
+// CHECK: %[[Y:.*]] = mx.exp
+// CHECK: %[[DX:.*]] = mx.mul %{{.*}}, %[[Y]]
+// CHECK: %[[DDX:.*]] = mx.mul %{{.*}}, %[[Y]]
+// CHECK-NOT: mx.gradient
+// CHECK: return %[[ZEROS]], %[[DDX]]
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %none = mx.gradient %w, %x : (tensor<3xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %y = mx.exp %x : (tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %dx = mx.gradient %y, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %ddx = mx.gradient %dx, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %l = mx.mul %y, %w : (tensor<*xf32>, tensor<3xf32>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.output "none", %none : tensor<*xf32>
+  mx.output "ddx", %ddx : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- no_gradient.mlir
+// The way from the loss to the parameter, place by place.
+// CHECK: [[#@LINE+9]]:8: error: 'mx.bias_correction' op has no gradient, and the loss needs one on its way to parameter w
+// CHECK: [[#@LINE+9]]:8: note: the loss depends on exp
+// CHECK: [[#@LINE+6]]:8: note: bias_correction depends on tanh
+// CHECK: [[#@LINE+4]]:8: note: and so on parameter w
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %s = mx.input "s" : tensor<i64>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<f32>
+  %h = mx.tanh %w : (tensor<f32>) -> tensor<*xf32>
+  %u = mx.bias_correction %h, %s : (tensor<*xf32>, tensor<i64>) -> tensor<*xf32>
+  %e = mx.exp %u : (tensor<*xf32>) -> tensor<*xf32>
+  %l = mx.mul %e, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- integers.mlir
+// CHECK: gradient{{.*}} needs floating-point operands
+module @m {
+  %i = mx.input "i" : tensor<4x3xi32, #mx.enc<batch = 0>>
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %g = mx.gradient %x, %i : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<4x3xi32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %x : tensor<4x3xf32, #mx.enc<batch = 0>>
   mx.optimizer "sgd" {lr = 0.1}
 }
