@@ -6,6 +6,7 @@
 #include "driver/crash.h"
 #include "driver/files.h"
 #include "driver/link.h"
+#include "driver/memory_report.h"
 #include "driver/plan_text.h"
 #include "frontend/import/import.h"
 #include "frontend/stage/stage.h"
@@ -79,6 +80,15 @@ void writePlan(const std::string& output, const std::string& blob, DiagnosticPri
   write(output, planText(plan.view(), {}), false, printer);
 }
 
+// --report.
+void writeReport(const CompileOptions& options, const std::string& blob, DiagnosticPrinter& printer) {
+  AlignedPlan plan(blob);
+  if (!plan.status().ok()) return printer.error(Fault::internal, plan.status().text);
+  MemoryReport report = memoryReport(plan.view());
+  std::string text = options.report == "memory,json" ? memoryJson(report) : options.report == "memory,svg" ? memorySvg(report) : memoryText(report);
+  write(options.report_file.empty() ? "-" : options.report_file, text, false, printer);
+}
+
 // Makes sure that a failure has been told, whoever forgot it.
 void requireError(DiagnosticPrinter& printer, const std::string& stage) {
   if (!printer.failed()) printer.error(Fault::internal, stage + " failed without saying why");
@@ -87,6 +97,7 @@ void requireError(DiagnosticPrinter& printer, const std::string& stage) {
 mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& options) {
   PipelineOptions pipeline;
   pipeline.optimizer = options.optimizer;
+  pipeline.memoryLimit = options.memory_limit_bytes;
   pipeline.printAfterAll = options.print_ir;
   pipeline.timePasses = options.time_passes;
   pipeline.log = &llvm::errs();
@@ -104,6 +115,7 @@ void compileModule(mlir::ModuleOp module, const CompileOptions& options, const s
   codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION};
   mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
   if (mlir::failed(program)) return requireError(printer, "code generation");
+  if (!options.report.empty()) writeReport(options, program->plan, printer);
   if (options.save_temps) write(work.file("model.ll"), program->emit(codegen::Format::llvm), false, printer);
   switch (options.emit) {
     case Emit::plan: return writePlan(output, program->plan, printer);

@@ -30,6 +30,8 @@ struct CompileOptions {
   std::string host_compiler = "c++";
   int stage_time_limit_seconds = 10;
   int64_t stage_memory_limit_bytes = int64_t{4} << 30;
+  int64_t memory_limit_bytes = 0;       // --memory-limit; 0: none
+  std::string report, report_file;      // --report=memory[,json|,svg]; file empty: standard output
   bool verbose = false, time_passes = false, save_temps = false, print_ir = false;
 };
 
@@ -39,6 +41,7 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer);
 // The options that `mxc compile` and `mxc run` share. `raw` holds what needs checking after parsing.
 struct RawCompileOptions {
   std::vector<std::string> dims, machine;
+  std::string memory_limit;
   std::string dtype = "f32", emit = "exe";
   int64_t stage_memory_mib = 4096;
 };

@@ -30,6 +30,19 @@ bool readDim(const std::string& text, CompileOptions& options, DiagnosticPrinter
   return true;
 }
 
+// "512MiB", "1.5GiB", "100000": bytes; 0 if it is no positive size.
+int64_t readBytes(llvm::StringRef text) {
+  constexpr std::pair<const char*, double> kUnits[] = {{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"B", 1.0}};
+  double unit = 1, number = 0;
+  for (auto [name, bytes] : kUnits)
+    if (text.consume_back(name)) {
+      unit = bytes;
+      break;
+    }
+  if (text.getAsDouble(number) || !(number > 0 && number * unit < 9e15)) return 0;
+  return static_cast<int64_t>(number * unit);
+}
+
 bool checkCpu(const std::string& cpu, DiagnosticPrinter& printer) {
   if (cpu == "native") return true;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -65,6 +78,12 @@ void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions
   app.add_option("--stage-memory-limit", raw.stage_memory_mib, "MiB of memory that the model's code may take")
       ->check(CLI::Range(64, 1 << 24))
       ->capture_default_str();
+  app.add_option("--memory-limit", raw.memory_limit, "The most that the program may take, as 512MiB: values are computed again where they would not fit")
+      ->type_name("BYTES");
+  app.add_option("--report", options.report, "Report the exact memory of the program: for people, as JSON, or as a picture of lifetimes")
+      ->check(CLI::IsMember({"memory", "memory,json", "memory,svg"}))
+      ->delimiter('\0');
+  app.add_option("--report-file", options.report_file, "Where the report goes instead of standard output")->type_name("FILE");
   app.add_flag("-v,--verbose", options.verbose, "Print the commands that are run");
   app.add_flag("--time-passes", options.time_passes, "Print how long each pass took");
   app.add_flag("--save-temps", options.save_temps, "Keep the intermediate files, in OUTPUT.temps");
@@ -88,6 +107,10 @@ bool checkCompileOptions(CompileOptions& options, const RawCompileOptions& raw, 
   auto emit = emitNames().find(raw.emit);
   if (emit == emitNames().end()) {
     printer.error(Fault::usage, "--emit=" + raw.emit + ": one of graph, mlir, plan, llvm, asm, obj, exe is expected");
+    return false;
+  }
+  if (!raw.memory_limit.empty() && (options.memory_limit_bytes = readBytes(raw.memory_limit)) == 0) {
+    printer.error(Fault::usage, "--memory-limit=" + raw.memory_limit + ": a size as 512MiB, 1.5GiB or 100000 (bytes) is expected");
     return false;
   }
   if (!checkCpu(options.cpu, printer)) return false;

@@ -18,6 +18,8 @@ mlir::LogicalResult fuse(mlir::ModuleOp module, const PipelineOptions& options);
 mlir::LogicalResult fuseNothing(mlir::ModuleOp module, const PipelineOptions& options);
 // Orders the kernels.
 mlir::LogicalResult schedule(mlir::ModuleOp module, const PipelineOptions& options);
+// Has forward's values made again in backward as far as the memory limit asks for it.
+mlir::LogicalResult recompute(mlir::ModuleOp module, const PipelineOptions& options);
 // Gives every kernel result a place in memory.
 mlir::LogicalResult planMemory(mlir::ModuleOp module, const PipelineOptions& options);
 // Checks the memory plan (verify_memory.h); changes nothing.

@@ -25,6 +25,7 @@ constexpr PassEntry kPasses[] = {
      passes::fuseNothing},
     {"schedule", "little memory alive at once; parameters are updated in place, as soon as their old value is no longer read",
      passes::schedule, nullptr},
+    {"recompute", "a program that would not fit its memory limit makes values again instead of keeping them", passes::recompute, nullptr},
     {"plan-memory", "static sizes, one arena: every value's place is known before the program starts", passes::planMemory,
      passes::planMemory},
     {"verify-memory", "a wrong plan would corrupt values silently: the schedule is replayed against it", passes::verifyPlan,

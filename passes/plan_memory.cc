@@ -18,13 +18,12 @@
 #include "passes/offsets.h"
 #include "passes/overwrite.h"
 #include "passes/passes.h"
+#include "passes/plan_memory.h"
 
 using namespace mlir;
 
 namespace mxc::passes {
 namespace {
-
-constexpr int64_t kAlignment = 64;
 
 struct Sharing {
   bool inPlace, coShare;
@@ -173,7 +172,7 @@ class Planner {
 
   // ---- 4. offsets -----------------------------------------------------------------------------------------------------------------
   void writePlaces() {
-    Offsets offsets = sharing_.coShare ? offsetsShared(lifetimes_, kAlignment) : offsetsApart(lifetimes_, kAlignment);
+    Offsets offsets = sharing_.coShare ? offsetsShared(lifetimes_, kArenaAlignment) : offsetsApart(lifetimes_, kArenaAlignment);
     for (mx::KernelOp kernel : kernels_) {
       SmallVector<Attribute> places;
       for (Value result : kernel.getResults())
@@ -196,6 +195,12 @@ class Planner {
 };
 
 }  // namespace
+
+int64_t plannedArenaBytes(func::FuncOp function, MemoryPlan plan) {
+  OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(function->clone());
+  Planner(*copy, sharingOf(plan)).run();
+  return (*copy)->getAttrOfType<IntegerAttr>("mx.arena_bytes").getInt();
+}
 
 LogicalResult planMemory(ModuleOp module, const PipelineOptions& options) {
   for (auto function : module.getOps<func::FuncOp>()) Planner(function, sharingOf(options.memoryPlan)).run();

@@ -100,6 +100,19 @@ class Digits(unittest.TestCase):
         shown = run(BUILD / "bin/mxc", "run", ROOT / "examples/digits/digits.cpp", "--", "info", cwd=self.folder).stdout
         self.assertIn("conv2d0.weight", shown)
 
+    def test_a_memory_limit_changes_no_byte(self):
+        def memory(*flags):
+            command = (BUILD / "bin/mxc", "compile", ROOT / "examples/digits/digits.cpp", "-o", "limited", "--report=memory,json", *flags)
+            return json.loads(run(*command, cwd=self.folder).stdout)
+
+        needed = memory()["total_bytes"]
+        limit = needed - 60000
+        self.assertLessEqual(memory(f"--memory-limit={limit}")["total_bytes"], limit)
+        free = self.train("free.safetensors", "--epochs", 2)
+        run("./limited", "train", "--data", DIGITS, "--save", "limited.safetensors", "--epochs", 2, cwd=self.folder)
+        self.assertEqual(free, (self.folder / "limited.safetensors").read_bytes())
+        self.assertEqual(memory(f"--memory-limit={needed}")["total_bytes"], needed)
+
     def test_double_precision(self):
         folder = self.folder / "f64"
         folder.mkdir()

@@ -1,6 +1,6 @@
 // mxc-opt: reads a module of the mx dialect as text, runs passes, and prints it. For tests.
 //
-//   mxc-opt [--pass=NAME,NAME...] [--lanes=N] [--memory-plan=naive|inplace|coshare|both] [--disable=NAME,...] [FILE]
+//   mxc-opt [--pass=NAME,NAME...] [--lanes=N] [--memory-plan=naive|inplace|coshare|both] [--memory-limit=BYTES] [--disable=NAME,...] [FILE]
 //
 // Without --pass the module is only read, verified and printed; `--pass=all` runs the pipeline. FILE defaults to standard input.
 #include <map>
@@ -45,6 +45,8 @@ bool parse(int argc, char** argv, Command& command) {
       command.options.disabled = split(argument);
     } else if (argument.consume_front("--lanes=")) {
       if (argument.getAsInteger(10, command.options.lanes)) return false;
+    } else if (argument.consume_front("--memory-limit=")) {
+      if (argument.getAsInteger(10, command.options.memoryLimit)) return false;
     } else if (argument.consume_front("--memory-plan=")) {
       auto plan = plans.find(argument.str());
       if (plan == plans.end()) return false;
