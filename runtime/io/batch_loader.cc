@@ -28,10 +28,11 @@ void BatchLoader::wait_until_idle() {
   for (Slot& slot : slots_) engine_->wait_idle(slot.variable).IgnoreError();
 }
 
-void BatchLoader::start(std::vector<int64_t> order, int64_t first) {
+void BatchLoader::start(std::vector<int64_t> order, int64_t first, std::optional<Variation> variation) {
   wait_until_idle();
   for (Slot& slot : slots_) engine_->recover(slot.variable);
   order_ = std::move(order);
+  variation_ = variation;
   position_ = first;
   remaining_ = std::max<int64_t>(0, static_cast<int64_t>(order_.size()) - first);
   current_ = 1;
@@ -46,7 +47,11 @@ void BatchLoader::fill_next(Slot* slot) {
   slot->batch.n = n;
   engine_->push({.name = "load batch", .lane = engine::Lane::io}, {}, {slot->variable}, [this, slot, first, n] {
     for (size_t f = 0; f < slot->batch.fields.size(); ++f) {
-      absl::Status status = dataset_.read(static_cast<int>(f), order_.data() + first, n, slot->batch.fields[f]);
+      const int field = static_cast<int>(f);
+      const int64_t* rows = order_.data() + first;
+      void* out = slot->batch.fields[f];
+      absl::Status status =
+          variation_.has_value() ? dataset_.read_varied(field, rows, n, *variation_, out) : dataset_.read(field, rows, n, out);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,8 +30,8 @@ class BatchLoader {
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
 
-  // Starts over with the samples order[first..], an order of any length with any rows of the data set.
-  void start(std::vector<int64_t> order, int64_t first = 0);
+  // Starts over with the samples order[first..], an order of any length with any rows of the data set; in training, varied.
+  void start(std::vector<int64_t> order, int64_t first = 0, std::optional<Variation> variation = std::nullopt);
 
   // The next batch, valid until the following call of next or start; nullptr after the last one. An error of the data set stays
   // until the next start.
@@ -51,7 +52,8 @@ class BatchLoader {
   engine::Engine* engine_;
   Slot slots_[2];
   int current_ = 0;             // the slot that next() returns
-  std::vector<int64_t> order_;  // changed only while no filling is under way
+  std::vector<int64_t> order_;  // this and the next changed only while no filling is under way
+  std::optional<Variation> variation_;
   int64_t position_ = 0;        // of the next filling
   int64_t remaining_ = 0;       // samples not yet handed out
 };

@@ -1,6 +1,7 @@
 // CIFAR-10 and CIFAR-100, binary version: records of one label byte (CIFAR-100: coarse, then fine) and 3072 bytes of a picture,
 // channel by channel, row by row.
 #include "absl/strings/str_cat.h"
+#include "runtime/io/hold_out.h"
 #include "runtime/io/read_file.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/table.h"

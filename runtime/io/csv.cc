@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "runtime/io/hold_out.h"
 #include "runtime/io/read_file.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/table.h"

@@ -17,6 +17,10 @@ bool is_floating(plan::DType dtype) {
   return dtype == plan::DType::f32 || dtype == plan::DType::f64 || dtype == plan::DType::f16 || dtype == plan::DType::bf16;
 }
 
+absl::Status Dataset::read_varied(int field, const int64_t* rows, int64_t n, const Variation&, void* out) const {
+  return read(field, rows, n, out);
+}
+
 int Dataset::find(const std::string& name) const {
   for (size_t i = 0; i < fields().size(); ++i) {
     if (fields()[i].name == name) return static_cast<int>(i);

@@ -28,6 +28,12 @@ std::string shape_text(const std::vector<int64_t>& shape);
 
 bool is_floating(plan::DType dtype);
 
+// A pass over the samples in training. What a source varies at random (crops, flips) is a function of (seed, epoch, row).
+struct Variation {
+  uint64_t seed = 0;
+  uint32_t epoch = 0;
+};
+
 // Immutable after construction; `read` may be called from several threads at once.
 class Dataset {
  public:
@@ -38,6 +44,9 @@ class Dataset {
   // Writes samples rows[0..n) of a field back to back, row-major, in the field's dtype: n * elements() numbers.
   // Requires: 0 <= rows[i] < count().
   virtual absl::Status read(int field, const int64_t* rows, int64_t n, void* out) const = 0;
+
+  // The same for a pass of training: a source that varies its samples overrides it.
+  virtual absl::Status read_varied(int field, const int64_t* rows, int64_t n, const Variation& variation, void* out) const;
 
   // Index of a field, or -1.
   int find(const std::string& name) const;

@@ -1,6 +1,7 @@
 // MNIST and its kin (Fashion-MNIST, EMNIST digits): pairs of IDX files. An IDX file is a big-endian header (two zero bytes, a
 // type code, the rank, then each extent as u32) followed by the numbers; here the type is always u8.
 #include "absl/strings/str_cat.h"
+#include "runtime/io/hold_out.h"
 #include "runtime/io/read_file.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/table.h"

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/core/plan_view.h"
 #include "runtime/io/dataset.h"
+#include "runtime/io/hold_out.h"
 #include "runtime/io/read_file.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/table.h"

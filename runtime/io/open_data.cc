@@ -11,7 +11,8 @@ struct Scheme {
 };
 
 constexpr Scheme kSchemes[] = {
-    {"mnist", open_mnist}, {"cifar10", open_cifar}, {"cifar100", open_cifar}, {"csv", open_csv}, {"npz", open_npz},
+    {"mnist", open_mnist}, {"cifar10", open_cifar}, {"cifar100", open_cifar}, {"csv", open_csv},
+    {"npz", open_npz},     {"images", open_images}, {"random", open_random},  {"text", open_text},
 };
 
 }  // namespace

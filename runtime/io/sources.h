@@ -31,6 +31,26 @@ absl::StatusOr<DataSplits> open_csv(const Uri& uri, const std::vector<Field>& in
 // `npz:FILE`: arrays of NumPy's savez or savez_compressed, first axis the samples; f32, f64, u8, i8, bool, i32, i64, C order.
 absl::StatusOr<DataSplits> open_npz(const Uri& uri, const std::vector<Field>& inputs);
 
+// `images:DIR`: JPEG and PNG pictures, decoded when a batch wants them. DIR holds class folders, or `train` and perhaps `test` with
+// class folders in them, or pictures alone; `images:LIST`: a list file (picture_list.h), its paths relative to it or to root=DIR.
+// Fields: image (channels x height x width of the model's input, u8, scale 255) and label. Parameters:
+//   size=HxW             the size, if the model's input is flat
+//   resize=cover|stretch|N   so that it covers that size (default), to exactly it, or to a shorter side of N pixels
+//   crop=center|random|area  what of it is taken in training; area: of 8 to 100 % of it, 3:4 to 4:3, resized; else the middle
+//   pad=P                crop=random: with P pixels of black around
+//   flip=yes|no          in training, half of the pictures are mirrored (default no)
+//   mean=M, std=S        a floating input receives (pixel / scale - M) / S; one number, or one for each channel
+//   threads=T            that decode (default: one per CPU); changes no bit
+absl::StatusOr<DataSplits> open_images(const Uri& uri, const std::vector<Field>& inputs);
+
+// `random:COUNT`: numbers that are functions of (seed, input, row): no file. Floating inputs are standard normal, integer ones
+// uniform over the model's classes; INPUT=LOW:HIGH makes an input uniform in [LOW, HIGH). seed=K (default 0). To try and to measure.
+absl::StatusOr<DataSplits> open_random(const Uri& uri, const std::vector<Field>& inputs);
+
+// `text:FILE`: windows of a text, plain or gzip, one byte a number. Fields: text (the bytes of a window) and next (each one's
+// successor), both as long as the model's first input of one axis. stride=N: from window to window (default: their length).
+absl::StatusOr<DataSplits> open_text(const Uri& uri, const std::vector<Field>& inputs);
+
 // Opens any of them by scheme. Error: an unknown scheme, with the list of known ones.
 absl::StatusOr<DataSplits> open_data(const std::string& address, const std::vector<Field>& inputs);
 

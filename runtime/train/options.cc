@@ -11,8 +11,9 @@ namespace mxc::train {
 namespace {
 
 constexpr char kDataHelp[] =
-    "where the data come from: mnist:DIR, cifar10:DIR, cifar100:DIR, csv:FILE?label=64, npz:FILE; parameters after '?': "
-    "INPUT=FIELD, scale=S, holdout=F, holdout_seed=K, header=auto|yes|no";
+    "where the data come from: images:DIR, mnist:DIR, cifar10:DIR, cifar100:DIR, csv:FILE?label=64, npz:FILE, text:FILE, "
+    "random:COUNT; parameters after '?', for all of them: "
+    "INPUT=FIELD, holdout=F, holdout_seed=K (docs/training.md has those of each kind)";
 
 std::string model_name(const core::PlanView& view) {
   const char* name = view.find_fact("model");

@@ -241,7 +241,8 @@ absl::StatusOr<bool> Training::run_epoch() {
   const auto start = std::chrono::steady_clock::now();
   done_now_ = 0;
   display_->epoch_starts();
-  loader_->start(io::shuffled(progress_.samples, progress_.seed, static_cast<uint32_t>(progress_.epoch)), progress_.position);
+  const io::Variation variation{progress_.seed, static_cast<uint32_t>(progress_.epoch)};
+  loader_->start(io::shuffled(progress_.samples, variation.seed, variation.epoch), progress_.position, variation);
   while (progress_.position < progress_.samples) {
     if (interrupt_.requested() || at_step_limit()) return false;
     auto batch = loader_->next();

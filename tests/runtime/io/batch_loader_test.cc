@@ -71,6 +71,28 @@ TEST_P(BatchLoaderTest, LastBatchIsShort) {
   EXPECT_EQ(*loader.next(), nullptr);
 }
 
+// Row r of a varied pass reads as seed * 1000 + epoch * 100 + r.
+class Varied : public Numbers {
+ public:
+  using Numbers::Numbers;
+  absl::Status read_varied(int, const int64_t* rows, int64_t n, const Variation& variation, void* out) const override {
+    for (int64_t i = 0; i < 2 * n; ++i) {
+      static_cast<float*>(out)[i] = static_cast<float>(variation.seed * 1000 + variation.epoch * 100 + rows[i / 2]);
+    }
+    return absl::OkStatus();
+  }
+};
+
+TEST_P(BatchLoaderTest, OnlyPassesOfTrainingAreVaried) {
+  Varied data(4);
+  BatchLoader loader(data, 4, engine_.get());
+  const auto third = [&] { return static_cast<float*>((*loader.next())->fields[0])[4]; };
+  loader.start(counting(4), 0, Variation{7, 3});
+  EXPECT_EQ(third(), 7302);
+  loader.start(counting(4));
+  EXPECT_EQ(third(), 20);
+}
+
 TEST_P(BatchLoaderTest, StartsOverAtAnyMoment) {
   Numbers data(1000);
   BatchLoader loader(data, 8, engine_.get());

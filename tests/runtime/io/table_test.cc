@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/io/bind.h"
+
 namespace mxc::io {
 namespace {
 
