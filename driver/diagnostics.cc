@@ -50,9 +50,16 @@ bool standsAt(const std::string& line, const std::string& word, size_t at) {
   return !before && !after;
 }
 
-std::string colored(const char* code, const std::string& text) {
-  static const bool terminal = isatty(STDERR_FILENO);
-  return terminal ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
+// The identifier that a call at `column` is made with: GCC gives the column of its parenthesis, clang that of its first letter.
+std::pair<size_t, size_t> callAt(const std::string& line, size_t column) {
+  if (column == 0 || column > line.size()) return {column, column ? 1 : 0};
+  size_t begin = column - 1, end = begin;
+  if (line[begin] == '(') {
+    while (begin > 0 && isWordCharacter(line[begin - 1])) --begin;
+  } else {
+    while (end < line.size() && isWordCharacter(line[end])) ++end;
+  }
+  return begin == end ? std::pair<size_t, size_t>{column, 1} : std::pair<size_t, size_t>{begin + 1, end - begin};
 }
 
 std::string asText(const SourcePlace& place, size_t column) {
@@ -66,7 +73,7 @@ std::string asText(const SourcePlace& place, size_t column) {
 }  // namespace
 
 std::pair<size_t, size_t> findCaret(const std::string& line, const std::vector<std::string>& words, size_t column) {
-  std::pair<size_t, size_t> best{column, column ? 1 : 0};
+  std::pair<size_t, size_t> best = callAt(line, column);
   size_t best_distance = std::string::npos;
   for (const std::string& word : words) {
     for (size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
@@ -80,6 +87,13 @@ std::pair<size_t, size_t> findCaret(const std::string& line, const std::vector<s
     if (best_distance != std::string::npos) return best;
   }
   return best;
+}
+
+DiagnosticPrinter::DiagnosticPrinter(Color color)
+    : colored_(color == Color::always || (color == Color::automatic && isatty(STDERR_FILENO))) {}
+
+std::string DiagnosticPrinter::colored(const char* code, const std::string& text) const {
+  return colored_ ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
 }
 
 const std::vector<std::string>& DiagnosticPrinter::lines(const std::string& file) {

@@ -17,9 +17,13 @@ namespace mxc::driver {
 // Exit codes of mxc.
 enum ExitCode { kSuccess = 0, kInputWrong = 1, kUsageWrong = 2, kUnsupported = 3, kInternal = 70 };
 
-// Writes diagnostics to standard error, in colour on a terminal, and remembers what the exit code is to be.
+// Whether diagnostics are coloured; automatic: on a terminal.
+enum class Color { automatic, always, never };
+
+// Writes diagnostics to standard error and remembers what the exit code is to be.
 class DiagnosticPrinter {
  public:
+  explicit DiagnosticPrinter(Color color = Color::automatic);
   void print(const frontend::Diagnostic& diagnostic);
   frontend::DiagnosticSink sink() {
     return [this](const frontend::Diagnostic& diagnostic) { print(diagnostic); };
@@ -34,13 +38,15 @@ class DiagnosticPrinter {
  private:
   void printPlaced(const frontend::SourcePlace& place, const char* kind, const std::string& message, const std::string& word);
   const std::vector<std::string>& lines(const std::string& file);
+  std::string colored(const char* code, const std::string& text) const;
 
+  bool colored_;
   ExitCode exit_code_ = kSuccess;
   std::map<std::string, std::vector<std::string>> files_;
 };
 
 // Where the caret goes in `line`, and how many characters it underlines: the occurrence of one of `words` nearest to `column` (from 1;
-// 0: unknown). {column, 1} if there is none; {0, 0} if there is no column either.
+// 0: unknown). If there is none, the function that is called at the column, else {column, 1}; {0, 0} if there is no column either.
 std::pair<size_t, size_t> findCaret(const std::string& line, const std::vector<std::string>& words, size_t column);
 
 // While it lives, diagnostics of MLIR in `context` go to `printer`. A message may begin with "unsupported: " or "internal: ".

@@ -48,6 +48,15 @@ void unwrap(mlir::Location location, Unwrapped& result) {
   }
 }
 
+// Element types as the DSL writes them, without quotes: "got 'i1'" becomes "got bool".
+std::string withDslTypes(std::string text) {
+  static constexpr std::pair<llvm::StringRef, llvm::StringRef> kNames[] = {
+      {"'f32'", "f32"}, {"'f64'", "f64"}, {"'i32'", "i32"}, {"'i64'", "i64"}, {"'ui8'", "u8"}, {"'i1'", "bool"}, {"'index'", "index"}};
+  for (auto [from, to] : kNames)
+    for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+  return text;
+}
+
 // "'mx.dense' op expects ..." becomes "dense expects ..."; `word` becomes "dense". An operation of another dialect is ours to answer for.
 void readMessage(std::string text, Diagnostic& diagnostic) {
   llvm::StringRef message = text;
@@ -77,11 +86,11 @@ std::unique_ptr<mlir::ScopedDiagnosticHandler> showMlirDiagnostics(mlir::MLIRCon
     unwrap(given.getLocation(), at);
     diagnostic.place = at.place;
     diagnostic.word = at.word;
-    readMessage(given.str(), diagnostic);
+    readMessage(withDslTypes(given.str()), diagnostic);
     for (mlir::Diagnostic& note : given.getNotes()) {
       Unwrapped place;
       unwrap(note.getLocation(), place);
-      diagnostic.notes.push_back({place.place, note.str(), place.word});
+      diagnostic.notes.push_back({place.place, withDslTypes(note.str()), place.word});
     }
     for (const SourcePlace& caller : at.callers) diagnostic.notes.push_back({caller, "called from here", ""});
     printer.print(diagnostic);

@@ -2,6 +2,7 @@
 #include "ir/types.h"
 
 #include "ir/mx.h"
+#include "ir/origin.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -110,16 +111,45 @@ namespace mx {
 
 void setResult(Operation* op, unsigned i, TensorType type) { op->getResult(i).setType(type); }
 
+namespace {
+
+// Which size of an operand asks for a parameter of another shape, and who gave the parameter the one that it has.
+void noteMisfit(InFlightDiagnostic& error, Operation* op, unsigned parameter, TensorType wanted, TensorType known) {
+  error.attachNote(op->getOperand(parameter).getLoc()) << shapeText(known) << " comes from here";
+  TensorType input = rankedType(op->getOperand(0));
+  if (!input || parameter == 0 || known.getRank() != wanted.getRank()) return;
+  for (int64_t axis = 0; axis < known.getRank(); ++axis) {
+    int64_t size = wanted.getDimSize(axis);
+    if (size == known.getDimSize(axis)) continue;
+    for (int64_t from = 0; from < input.getRank(); ++from)
+      if (from != batchAxis(input) && input.getDimSize(from) == size)
+        return noteOrigin(error, op->getOperand(0), from, "the " + Twine(size));
+  }
+}
+
+// Where the two sizes that do not broadcast come from; `axis` counts from the last.
+void noteSizes(InFlightDiagnostic& error, Operation* op, TensorType a, TensorType b, int64_t axis) {
+  for (TensorType type : {a, b}) {
+    if (axis >= type.getRank()) continue;
+    int64_t place = type.getRank() - 1 - axis;
+    auto operand = llvm::find_if(op->getOperands(), [&](Value v) { return rankedType(v) == type; });
+    if (operand == op->operand_end()) continue;
+    if (batchAxis(type) == place) error.attachNote((*operand).getLoc()) << "the batch of " << shapeText(type) << " comes from here";
+    else noteOrigin(error, *operand, place, "the " + Twine(type.getDimSize(place)));
+  }
+}
+
+}  // namespace
+
 LogicalResult setParameter(Operation* op, unsigned operand, ArrayRef<int64_t> dims, Type element) {
   Value value = op->getOperand(operand);
+  if (!isa<FloatType>(element)) return op->emitOpError() << "expects a floating-point input, got " << element;
   TensorType wanted = tensorType(dims, element);
   if (TensorType known = rankedType(value)) {
     if (known.getShape() == wanted.getShape() && known.getElementType() == element) return success();
     InFlightDiagnostic error = op->emitOpError();
-    error << "needs a parameter of shape " << shapeText(wanted) << ", but ";
-    if (auto parameter = value.getDefiningOp<ParameterOp>()) error << parameter.getName();
-    else error << "operand " << operand;
-    error << " is " << shapeText(known);
+    error << "needs a parameter of shape " << shapeText(wanted) << ", but " << operandText(op, operand) << " is " << shapeText(known);
+    noteMisfit(error, op, operand, wanted, known);
     return error;
   }
   value.setType(wanted);
@@ -130,9 +160,8 @@ FailureOr<TensorType> expectRank(Operation* op, unsigned operand, int64_t rank) 
   Value value = op->getOperand(operand);
   TensorType type = rankedType(value);
   if (!type) {
-    InFlightDiagnostic error = op->emitOpError() << "cannot tell the shape of ";
-    if (auto parameter = value.getDefiningOp<ParameterOp>()) error << "parameter " << parameter.getName();
-    else error << "operand " << operand;
+    InFlightDiagnostic error = op->emitOpError() << "cannot tell the shape of " << operandText(op, operand);
+    error.attachNote(value.getLoc()) << "give it a shape here";
     return error;
   }
   if (rank >= 0 && type.getRank() != rank) {
@@ -151,11 +180,16 @@ FailureOr<TensorType> broadcast(Operation* op, TensorType a, TensorType b) {
     int64_t ia = i - (rank - a.getRank()), ib = i - (rank - b.getRank());
     int64_t da = ia < 0 ? 1 : a.getDimSize(ia), db = ib < 0 ? 1 : b.getDimSize(ib);
     bool batchA = ia >= 0 && batchAxis(a) == ia, batchB = ib >= 0 && batchAxis(b) == ib;
+    auto misfit = [&](const Twine& what) {
+      InFlightDiagnostic error = op->emitOpError() << what;
+      noteSizes(error, op, a, b, rank - 1 - i);
+      return error;
+    };
     if ((da != db && da != 1 && db != 1) || (batchA && batchB && batchUnit(a) != batchUnit(b)))
-      return op->emitOpError() << "shapes " << shapeText(a) << " and " << shapeText(b) << " do not broadcast";
+      return misfit("shapes " + shapeText(a) + " and " + shapeText(b) + " do not broadcast");
     if ((batchA && !batchB && db != 1) || (batchB && !batchA && da != 1))
-      return op->emitOpError() << "axis " << i << " of " << shapeText(a) << " and " << shapeText(b)
-                               << " is the batch in one and a fixed size in the other";
+      return misfit("axis " + std::to_string(i) + " of " + shapeText(a) + " and " + shapeText(b) +
+                    " is the batch in one and a fixed size in the other");
     dims[i] = std::max(da, db);
     if (da == 0 || db == 0) dims[i] = 0;
     if (batchA || batchB) {

@@ -127,8 +127,7 @@ class GraphBuilder {
                           graph.b.getNamedAttr("mx.default", graph.b.getF64FloatAttr(value)));
   }
 
-  // Copies into `graph` what `roots` need, for training or evaluation. New state values are returned through `newStates`.
-  LogicalResult clone(Graph& graph, ValueRange roots, bool training, IRMapping& map, SmallVectorImpl<std::pair<mx::ParameterOp, Value>>& newStates) {
+  static llvm::DenseSet<Operation*> neededBy(ValueRange roots) {
     llvm::DenseSet<Operation*> needed;
     SmallVector<Operation*> work;
     for (Value root : roots) work.push_back(root.getDefiningOp());
@@ -137,6 +136,12 @@ class GraphBuilder {
       if (!needed.insert(op).second) continue;
       for (Value operand : op->getOperands()) work.push_back(operand.getDefiningOp());
     }
+    return needed;
+  }
+
+  // Copies into `graph` what `roots` need, for training or evaluation. New state values are returned through `newStates`.
+  LogicalResult clone(Graph& graph, ValueRange roots, bool training, IRMapping& map, SmallVectorImpl<std::pair<mx::ParameterOp, Value>>& newStates) {
+    llvm::DenseSet<Operation*> needed = neededBy(roots);
     int64_t stream = 0;
     for (Operation* op : model_) {
       if (!needed.contains(op)) continue;
@@ -219,15 +224,16 @@ class GraphBuilder {
 
     SmallVector<mx::ParameterOp> trainable;
     SmallVector<Value> wrt, gradients;
+    llvm::DenseSet<Operation*> needed = neededBy(ArrayRef(measured()).take_front(losses_.size()));
     for (auto parameter : module_.getOps<mx::ParameterOp>())
-      if (parameter.getTrainable() && map.contains(parameter.getOutput())) {
+      if (parameter.getTrainable() && needed.contains(parameter)) {
         trainable.push_back(parameter);
         wrt.push_back(map.lookup(parameter.getOutput()));
       }
     if (failed(buildGradients(graph.b, loss, wrt, gradients))) return failure();
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
       if (!gradient) {
-        parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: the loss does not depend on it";
+        parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: no gradient of the loss reaches it";
         continue;
       }
       update(graph, parameter, weight, gradient);

@@ -7,6 +7,8 @@ namespace mxc::passes {
 
 // Types flow from inputs to results; parameters get their shapes.
 mlir::LogicalResult inferShapes(mlir::ModuleOp module, const PipelineOptions& options);
+// Warns of what no loss, report or output needs, and drops it.
+mlir::LogicalResult findUnused(mlir::ModuleOp module, const PipelineOptions& options);
 // One model becomes the functions @init, @train, @eval and @infer, gradients and updates included.
 mlir::LogicalResult buildGraphs(mlir::ModuleOp module, const PipelineOptions& options);
 // Folds, merges what is computed twice, drops what nobody reads. Runs on functions that have their gradients.

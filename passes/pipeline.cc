@@ -15,6 +15,7 @@ namespace {
 constexpr PassEntry kPasses[] = {
     {"infer-shapes", "the user writes no shapes but those of inputs: errors show here, at his lines", passes::inferShapes,
      passes::inferShapes},
+    {"find-unused", "what nobody needs is a slip of the pen or costs memory: it is told and dropped", passes::findUnused, nullptr},
     {"build-graphs", "training, evaluation and inference are different programs: each gets its own function", passes::buildGraphs,
      passes::buildGraphs},
     {"simplify", "gradients come out verbose: neutral steps, repetitions, results that nobody asked for", passes::simplify,

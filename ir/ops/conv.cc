@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/ops/reduce.h"
+#include "ir/origin.h"
 
 using namespace mlir;
 
@@ -26,6 +27,11 @@ namespace {
 using Size2 = ArrayRef<int64_t>;
 
 NamedAttribute sizes(OpBuilder& b, StringRef name, Size2 value) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(value)); }
+
+InFlightDiagnostic noteChannels(InFlightDiagnostic error, Value input) {
+  noteOrigin(error, input, 1, "the " + Twine(rankedType(input).getDimSize(1)) + " channels", /*plural=*/true);
+  return error;
+}
 
 // The kernel taps k with (phase + pad - k * dilation) divisible by stride: first + j * step for j < count; output row for input row
 // stride * q + phase and tap j: q + offset - j * slope.
@@ -56,7 +62,7 @@ LogicalResult Conv2dOp::inferTypes() {
   if (batchAxis(*x) > 0) return emitOpError() << "the batch must be axis 0";
   if (filters < 1) return emitOpError() << "needs at least one filter, got " << filters;
   if (groups < 1 || c % groups != 0 || filters % groups != 0)
-    return emitOpError() << groups << " groups do not divide " << c << " channels and " << filters << " filters";
+    return noteChannels(emitOpError() << groups << " groups do not divide " << c << " channels and " << filters << " filters", getInput());
   int64_t out[2];
   for (int i : {0, 1}) {
     if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pad[i] < 0)
@@ -64,7 +70,7 @@ LogicalResult Conv2dOp::inferTypes() {
     int64_t padded = x->getDimSize(2 + i) + 2 * pad[i], reach = dilation[i] * (kernel[i] - 1) + 1;
     if (reach > padded) {
       InFlightDiagnostic error = emitOpError() << "kernel of " << reach << " (dilated) is larger than the padded input of " << padded;
-      error.attachNote(getInput().getLoc()) << "input " << shapeText(*x) << " comes from here";
+      noteOrigin(error, getInput(), 2 + i, (i == 0 ? "the height " : "the width ") + Twine(x->getDimSize(2 + i)));
       return error;
     }
     out[i] = (padded - reach) / stride[i] + 1;

@@ -2,6 +2,7 @@
 #include "ir/ops/matmul.h"
 
 #include "ir/ops/reduce.h"
+#include "ir/origin.h"
 
 using namespace mlir;
 
@@ -32,6 +33,12 @@ TensorType panels(TensorType type, int64_t axis, int64_t lanes) {
 
 // A product whose result has its rows innermost (the gradient of a packed weight) runs its vectors over them: operands change sides.
 bool runsAlongRows(TensorType result) { return result.getRank() >= 2 && layoutOf(result).innermost() == result.getRank() - 2; }
+
+InFlightDiagnostic noteInnerSizes(InFlightDiagnostic error, Value a, int64_t axisA, Value b, int64_t axisB) {
+  noteOrigin(error, a, axisA, "the " + Twine(rankedType(a).getDimSize(axisA)));
+  noteOrigin(error, b, axisB, "the " + Twine(rankedType(b).getDimSize(axisB)));
+  return error;
+}
 
 NamedAttribute flag(OpBuilder& b, StringRef name, bool value) { return b.getNamedAttr(name, b.getBoolAttr(value)); }
 
@@ -93,8 +100,9 @@ LogicalResult MatmulOp::inferTypes() {
   int64_t m = getTransposeA() ? ra - 1 : ra - 2, ka = getTransposeA() ? ra - 2 : ra - 1;
   int64_t kb = getTransposeB() ? rb - 1 : rb - 2, n = getTransposeB() ? rb - 2 : rb - 1;
   if (a->getDimSize(ka) != b->getDimSize(kb) || (batchAxis(*a) == ka) != (batchAxis(*b) == kb))
-    return emitOpError() << "inner sizes differ: " << shapeText(*a) << (getTransposeA() ? " transposed" : "") << " times "
-                         << shapeText(*b) << (getTransposeB() ? " transposed" : "");
+    return noteInnerSizes(emitOpError() << "inner sizes differ: " << shapeText(*a) << (getTransposeA() ? " transposed" : "") << " times "
+                                        << shapeText(*b) << (getTransposeB() ? " transposed" : ""),
+                          getA(), ka, getB(), kb);
   // The leading axes broadcast; m and n join them.
   auto leading = [](TensorType t) {
     int64_t rank = t.getRank() - 2, batch = batchAxis(t);

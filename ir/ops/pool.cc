@@ -5,6 +5,7 @@
 
 #include "ir/ops/elementwise.h"
 #include "ir/ops/reduce.h"
+#include "ir/origin.h"
 
 using namespace mlir;
 
@@ -36,7 +37,7 @@ FailureOr<TensorType> pooledType(OpType op) {
     if (pad[i] >= kernel[i]) return op.emitOpError() << "pad " << pad[i] << " must be smaller than the kernel " << kernel[i];
     if (kernel[i] > padded) {
       InFlightDiagnostic error = op.emitOpError() << "kernel of " << kernel[i] << " is larger than the padded input of " << padded;
-      error.attachNote(op.getInput().getLoc()) << "input " << shapeText(*x) << " comes from here";
+      noteOrigin(error, op.getInput(), 2 + i, (i == 0 ? "the height " : "the width ") + Twine(size));
       return error;
     }
     int64_t rounded = op.getCeilMode() ? std::min(padded - kernel[i] + stride[i] - 1, padded - 1) : padded - kernel[i];

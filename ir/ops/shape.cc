@@ -2,6 +2,8 @@
 // started. The others copy: each element of the result knows where it comes from.
 #include "ir/ops/shape.h"
 
+#include "ir/origin.h"
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -240,7 +242,12 @@ LogicalResult ConcatOp::inferTypes() {
     expected[*axis] = other->getDimSize(*axis);
     if (other->getShape() != ArrayRef(expected) || batchAxis(*other) != batchAxis(*first) || batchUnit(*other) != batchUnit(*first)) {
       InFlightDiagnostic error = emitOpError() << "cannot join " << shapeText(*first) << " and " << shapeText(*other) << " along axis " << *axis;
-      error.attachNote(getInputs()[i].getLoc()) << "input " << i << " comes from here";
+      for (int64_t other_axis = 0; other_axis < first->getRank(); ++other_axis) {
+        if (other->getDimSize(other_axis) == expected[other_axis]) continue;
+        for (Value input : {getInputs()[0], getInputs()[i]})
+          noteOrigin(error, input, other_axis, "the " + Twine(rankedType(input).getDimSize(other_axis)));
+        break;
+      }
       return error;
     }
     if (other->getElementType() != first->getElementType())

@@ -48,15 +48,17 @@ module @m {
 }
 
 //--- untrained.mlir
-// CHECK: warning: parameter v is not trained: the loss does not depend on it
+// A parameter behind stop_gradient. (One that no loss depends on at all is find-unused's to tell.)
+// CHECK: warning: parameter v is not trained: no gradient of the loss reaches it
 module @m {
   %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
   %v = mx.parameter "v" {init = "zeros"} : tensor<*xf32>
   %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
   %0 = mx.dense %x, %w {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
   %1 = mx.dense %x, %v {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
-  mx.minimize %0 : tensor<*xf32>
-  mx.report "size", %1 : tensor<*xf32>
+  %2 = mx.stop_gradient %1 : (tensor<*xf32>) -> tensor<*xf32>
+  %3 = mx.mul %0, %2 : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %3 : tensor<*xf32>
   mx.optimizer "sgd" {lr = 0.1}
 }
 

@@ -25,7 +25,7 @@ module @m {
 }
 
 //--- shared.mlir
-// CHECK: needs a parameter of shape 10x10, but w is 10x6
+// CHECK: needs a parameter of shape 10x10, but parameter w is 10x6
 module @m {
   %x = mx.input "x" : tensor<4x6xf32, #mx.enc<batch = 0>>
   %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
@@ -35,7 +35,7 @@ module @m {
 
 //--- kernel.mlir
 // CHECK: kernel of 5 (dilated) is larger than the padded input of 4
-// CHECK: input 4x1x4x4 comes from here
+// CHECK: the height 4 of 4x1x4x4 comes from here
 module @m {
   %x = mx.input "x" : tensor<4x1x4x4xf32, #mx.enc<batch = 0>>
   %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
