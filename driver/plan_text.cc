@@ -125,8 +125,7 @@ class Text {
   void step(const plan::Step& step, uint32_t index, const std::string& indent) {
     out_ << indent << "step " << index << " " << plan_.text(step.name) << ": " << name(step.kind);
     if (step.kernel != plan::kNone) out_ << " " << step.kernel;
-    out_ << ", grid " << core::grid(step, 0)
-         << (step.grid_batch_unit ? " + " + std::to_string(step.grid_batch_unit) + "/sample" : "");
+    out_ << ", grid " << gridText(step);
     if (step.flops) out_ << ", " << step.flops << " flops";
     out_ << "\n";
     for (const plan::Arg& arg : plan_.args(step))
@@ -137,6 +136,16 @@ class Text {
       for (uint32_t dep : plan_.deps(step)) out_ << " " << dep;
       out_ << "\n";
     }
+  }
+
+  // "12", or "3 x n", "3 x (n * 49 / 16 rounded up)": plan.h's grid(n).
+  static std::string gridText(const plan::Step& step) {
+    std::string cells = std::to_string(step.grid_cells);
+    if (!step.grid_batch_unit) return cells;
+    std::string samples = step.grid_batch_unit == 1 ? "n" : "n * " + std::to_string(step.grid_batch_unit);
+    if (step.grid_batch_tile != 1) samples = "(" + samples + " / " + std::to_string(step.grid_batch_tile) + " rounded up)";
+    else if (step.grid_batch_unit != 1) samples = "(" + samples + ")";
+    return step.grid_cells == 1 ? samples : cells + " x " + samples;
   }
 
   void buffers() {

@@ -48,6 +48,34 @@ MXC_MODEL(penalty) {
 }
 """
 
+# A value with many users: the gradient is a sum of small whole numbers, so it is exact.
+FAN_OUT = """
+#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(fan) {
+  Symbol x = input("x", {batch(4), 6}, f64);
+  Symbol total = 0.0 * x;
+  for (int users = 1; users <= 33; ++users) {
+    total = total + double(users) * x;
+    output("users" + std::to_string(users), gradient(total, x));
+  }
+  output("stopped", gradient(x * stop_gradient(total), x));
+  output("total", total);
+  minimize(dense(x, {.units = 1}));
+}
+"""
+
+FROZEN = """
+#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(frozen) {
+  Symbol x = input("x", {batch(4), 6}, f64);
+  Symbol h = tanh(dense(x, {.units = 5, .weight = {.gradient = REQUEST}, .name = "a"}));
+  minimize(square(dense(h, {.units = 3, .name = "b"})));
+  optimizer(sgd{.lr = 0.5});
+}
+"""
+
 
 def read_safetensors(path):
     data = path.read_bytes()
@@ -125,6 +153,23 @@ class Gradients(unittest.TestCase):
                     sides.append(loss(moved))
                 expected[index] = (sides[0] - sides[1]) / 2e-6
             np.testing.assert_allclose((before[name] - after[name]) / 0.5, expected, rtol=1e-6, atol=1e-7, err_msg=name)
+
+    def test_fan_out(self):
+        self.compile("fan", FAN_OUT)
+        self.train("fan", 1)
+        out = self.predict("fan", "fan1.safetensors")
+        for users in range(1, 34):
+            np.testing.assert_array_equal(out[f"users{users}"], users * (users + 1) / 2)
+        np.testing.assert_array_equal(out["stopped"], out["total"])
+
+    def test_what_is_asked_for_changes_no_value(self):
+        self.compile("all", FROZEN.replace("REQUEST", "GradientRequest::write").replace("frozen", "all"))
+        self.compile("some", FROZEN.replace("REQUEST", "GradientRequest::none").replace("frozen", "some"))
+        everything, some = self.train("all", 1), self.train("some", 1)
+        for name in ("a.bias", "b.weight", "b.bias"):
+            np.testing.assert_array_equal(everything[name], some[name], err_msg=name)
+        self.assertFalse(np.array_equal(everything["a.weight"], some["a.weight"]))
+        np.testing.assert_array_equal(some["a.weight"], self.train("some", 2)["a.weight"])
 
 
 if __name__ == "__main__":

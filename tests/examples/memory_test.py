@@ -1,0 +1,65 @@
+"""The memory of a running trainer against what the compiler promised.
+
+Usage: memory_test.py ROOT BUILD [unittest arguments].
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+MIB = 1 << 20
+
+MODEL = """
+#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(wide) {
+  Symbol image = input("image", {batch(BATCH), 3, 96, 96});
+  Symbol label = input("label", {batch(BATCH)}, i32);
+  Symbol h = image;
+  for (int layer = 0; layer < 6; ++layer) h = relu(conv2d(h, {.filters = 16, .kernel = 3, .pad = 1}));
+  minimize(softmax_cross_entropy(dense(flatten(h), {.units = 10}), label));
+}
+"""
+
+
+class Memory(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def promised_and_taken(self, batch, *flags):
+        """Bytes in the report, and the most that the trainer had resident."""
+        (self.folder / "wide.cpp").write_text(MODEL.replace("BATCH", str(batch)))
+        command = [BUILD / "bin/mxc", "compile", "wide.cpp", "-o", "wide", "--report=memory,json", *flags]
+        report = json.loads(subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True).stdout)
+        trainer = subprocess.Popen(["./wide", "train", "--data", "random:40", "--batch", str(batch), "--steps", "2", "--threads", "1"],
+                                   cwd=self.folder, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(trainer.pid, 0)
+        trainer.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(trainer.returncode, 0)
+        return report["total_bytes"], usage.ru_maxrss * 1024
+
+    def test_a_trainer_takes_what_the_report_says(self):
+        # What a program takes for itself and its data is in both; the report must account for the rest.
+        small, large = self.promised_and_taken(1), self.promised_and_taken(32)
+        promised, taken = large[0] - small[0], large[1] - small[1]
+        self.assertGreater(promised, 100 * MIB)
+        self.assertLess(abs(taken - promised), 0.03 * promised + 10 * MIB)
+
+    def test_recomputing_takes_less(self):
+        kept, limit = self.promised_and_taken(32), 92 * MIB
+        again = self.promised_and_taken(32, f"--memory-limit={limit}")
+        self.assertLessEqual(again[0], limit)
+        self.assertLess(again[1], kept[1] - 40 * MIB)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
