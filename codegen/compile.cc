@@ -228,8 +228,14 @@ class ProgramWriter {
     graph.output_count = plan_.bindings.size() - graph.first_output;
   }
 
+  // A view has the address of what it shows. Inputs and outputs get theirs at run time, by the buffer: there the view is that buffer.
   void addView(Operation& op) {
-    plan::Buffer whole = plan_.buffers[bufferOf_.lookup(op.getOperand(0))];
+    uint32_t id = bufferOf_.lookup(op.getOperand(0));
+    plan::Buffer whole = plan_.buffers[id];
+    if (whole.space == plan::Space::io) {
+      bufferOf_[op.getResult(0)] = id;
+      return;
+    }
     plan::Buffer view = describe(nameOf(op.getLoc()), op.getLoc(), rankedType(op.getResult(0)), whole.role, whole.space);
     view.offset = whole.offset;
     bufferOf_[op.getResult(0)] = add(view);
