@@ -11,6 +11,6 @@ using namespace mxc;
 MXC_MODEL(net) {
   Symbol x = input("x", {batch(2), 2});
   Symbol y = reshape(x, {.shape = {-1}}) + 10;
-  minimize(y * parameter("w", {1}));
+  minimize(y * parameter("w", {1}, {.init = zeros()}));
   output("y", reshape(y, {.shape = {-1, 2}}));
 }
