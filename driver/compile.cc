@@ -115,6 +115,7 @@ void compileModule(mlir::ModuleOp module, const CompileOptions& options, const s
   codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION};
   mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
   if (mlir::failed(program)) return requireError(printer, "code generation");
+  if (core::Status status = AlignedPlan(program->plan).status(); !status.ok()) return printer.error(Fault::internal, status.text);
   if (!options.report.empty()) writeReport(options, program->plan, printer);
   if (options.save_temps) write(work.file("model.ll"), program->emit(codegen::Format::llvm), false, printer);
   switch (options.emit) {

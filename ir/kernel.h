@@ -107,8 +107,8 @@ class KernelBuilder {
   virtual mlir::Value position(const Index& index) = 0;
   // As a scalar of type index. Requires: the same for all lanes.
   virtual mlir::Value scalar(const Index& index) = 0;
-  // A loaded integer as an index. Requires: a scalar (in `rows`).
-  virtual Index indexFrom(mlir::Value integer) = 0;
+  // A loaded integer as an index, the nearest of [0, bound): memory is safe whatever was computed. Requires: a scalar (in `rows`).
+  virtual Index indexFrom(mlir::Value integer, int64_t bound) = 0;
   // The extent at run time, as a scalar of type index.
   virtual mlir::Value size(Extent extent) = 0;
   // The number of elements of `extents` at run time, as an element of type `like`'s.

@@ -146,6 +146,7 @@ LogicalResult setParameter(Operation* op, unsigned operand, ArrayRef<int64_t> di
   if (!isa<FloatType>(element)) return op->emitOpError() << "expects a floating-point input, got " << element;
   TensorType wanted = tensorType(dims, element);
   if (TensorType known = rankedType(value)) {
+    if (batchAxis(known) >= 0) return op->emitOpError() << "needs a parameter, but " << operandText(op, operand) << " has a batch axis";
     if (known.getShape() == wanted.getShape() && known.getElementType() == element) return success();
     InFlightDiagnostic error = op->emitOpError();
     error << "needs a parameter of shape " << shapeText(wanted) << ", but " << operandText(op, operand) << " is " << shapeText(known);

@@ -73,14 +73,15 @@ class Graph {
   func::FuncOp function;
 };
 
-// The largest integer, exclusive, that the users of an input accept; 0 if they do not say.
+// The largest integer, exclusive, that the users of an input accept, be it under another shape; 0 if they do not say.
 int64_t upperBound(Value input) {
   int64_t bound = 0;
-  for (OpOperand& use : input.getUses())
-    if (auto rules = dyn_cast<mx::IndexRules>(use.getOwner())) {
-      int64_t own = rules.upperBound(use.getOperandNumber());
-      if (own > 0) bound = bound == 0 ? own : std::min(bound, own);
-    }
+  for (OpOperand& use : input.getUses()) {
+    int64_t own = 0;
+    if (auto rules = dyn_cast<mx::IndexRules>(use.getOwner())) own = rules.upperBound(use.getOperandNumber());
+    else if (isa<mx::ViewRules>(use.getOwner())) own = upperBound(use.getOwner()->getResult(0));
+    if (own > 0) bound = bound == 0 ? own : std::min(bound, own);
+  }
   return bound;
 }
 
@@ -188,8 +189,15 @@ class GraphBuilder {
     FailureOr<SmallVector<Value>> replaced = cast<mx::ModeRules>(copy).buildForMode(builder);
     if (failed(replaced)) return failure();
     stream = builder.nextStream();
-    for (auto [operand, value] : builder.newStates)
-      newStates.push_back({mode->getOperand(operand).getDefiningOp<mx::ParameterOp>(), value});
+    for (auto [operand, value] : builder.newStates) {
+      auto state = mode->getOperand(operand).getDefiningOp<mx::ParameterOp>();
+      if (!state || state.getTrainable()) {
+        InFlightDiagnostic error = mode->emitOpError() << "needs layer state of its own, which training changes, as operand " << operand;
+        error.attachNote(mode->getOperand(operand).getLoc()) << (state ? "this is a trainable parameter" : "this is computed");
+        return error;
+      }
+      newStates.push_back({state, value});
+    }
     for (auto [original, value] : llvm::zip(mode->getResults(), *replaced)) map.map(original, value);
     copy->replaceAllUsesWith(*replaced);
     copy->erase();
@@ -230,7 +238,7 @@ class GraphBuilder {
         trainable.push_back(parameter);
         wrt.push_back(map.lookup(parameter.getOutput()));
       }
-    if (failed(buildGradients(graph.b, loss, wrt, gradients))) return failure();
+    if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, loss, wrt, gradients))) return failure();
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
       if (!gradient) {
         parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: no gradient of the loss reaches it";
@@ -240,6 +248,20 @@ class GraphBuilder {
     }
     for (auto [parameter, value] : newStates) graph.result("state", parameter.getName(), value, map.lookup(parameter.getOutput()));
     graph.finish();
+    return success();
+  }
+
+  // Parameters and the optimizer's state share the names of a checkpoint.
+  LogicalResult checkSlotNames(ArrayRef<mx::ParameterOp> trainable) {
+    llvm::StringMap<mx::ParameterOp> named;
+    for (auto parameter : module_.getOps<mx::ParameterOp>()) named[parameter.getName()] = parameter;
+    for (mx::ParameterOp parameter : trainable)
+      for (StringRef slot : optimizer_->states)
+        if (auto clash = named.find((parameter.getName() + "/" + slot).str()); clash != named.end()) {
+          InFlightDiagnostic error = clash->second.emitError() << "the name " << clash->first() << " is taken by the optimizer's state";
+          error.attachNote(parameter.getLoc()) << "of the parameter " << parameter.getName();
+          return error;
+        }
     return success();
   }
 

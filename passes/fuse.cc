@@ -30,6 +30,7 @@ namespace mxc::passes {
 namespace {
 
 constexpr int64_t kPrologueCost = 8;  // additions an element that may be done again for each load
+constexpr size_t kMostOps = 64;       // of a kernel: longer ones compile slowly and have more values alive than registers
 
 bool isElementwise(Operation* op) { return isa<mx::ElementwiseRules>(op); }
 bool sameSpace(Value a, Value b) {
@@ -52,6 +53,13 @@ class Fuser {
       index_[ops_[i]] = i;
       group_.push_back(i);
       members_.push_back({static_cast<int>(i)});
+    }
+    seenGroup_.resize(ops_.size(), 0);
+    for (Operation* op : ops_) {
+      llvm::SetVector<int> users;
+      llvm::SmallPtrSet<Operation*, 8> seen;
+      collectUsers(op, users, seen);
+      users_.emplace_back(users.begin(), users.end());
     }
   }
 
@@ -116,7 +124,17 @@ class Fuser {
     return isElementwise(ops_[first]);
   }
 
+  // Those that read results of `op`, be it through operations that get no kernel.
+  void collectUsers(Operation* op, llvm::SetVector<int>& users, llvm::SmallPtrSetImpl<Operation*>& seen) {
+    for (Operation* user : op->getUsers()) {
+      auto it = index_.find(user);
+      if (it != index_.end()) users.insert(it->second);
+      else if (seen.insert(user).second) collectUsers(user, users, seen);
+    }
+  }
+
   bool mayMerge(int a, int b) {
+    if (members_[a].size() + members_[b].size() > kMostOps) return false;
     SmallVector<int> all = members_[a];
     all.append(members_[b]);
     llvm::sort(all);
@@ -163,22 +181,24 @@ class Fuser {
     for (int member : members) {
       Operation* op = ops_[member];
       if (op == anchor || root.count(op)) continue;
-      bool feedsAnchor = llvm::is_contained(op->getUsers(), anchor), feedsEpilogue = false;
-      if (!servesOnePurpose(op, anchor, root, feedsAnchor, feedsEpilogue)) return false;
+      bool feedsAnchor = false, feedsEpilogue = false;
+      llvm::SmallPtrSet<Operation*, 8> seen;
+      if (!servesOnePurpose(op, anchor, root, seen, feedsAnchor, feedsEpilogue)) return false;
       if (feedsAnchor) prologueCost += cast<mx::ElementwiseRules>(op).cost();
     }
     return prologueCost <= kPrologueCost && readsPrologueOnce(anchor, inside);
   }
 
   // Whether everything that `op`, of which nothing is a result, leads to is the anchor, or else is an epilogue of the same shape.
-  bool servesOnePurpose(Operation* op, Operation* anchor, const llvm::DenseMap<Operation*, Value>& root, bool& feedsAnchor,
-                        bool& feedsEpilogue) {
+  bool servesOnePurpose(Operation* op, Operation* anchor, const llvm::DenseMap<Operation*, Value>& root,
+                        llvm::SmallPtrSetImpl<Operation*>& seen, bool& feedsAnchor, bool& feedsEpilogue) {
     for (Operation* user : op->getUsers()) {
+      if (!seen.insert(user).second) continue;
       if (user == anchor) {
         feedsAnchor = true;
       } else if (root.count(user)) {
         feedsEpilogue = true;
-      } else if (isRecomputed(user) || !servesOnePurpose(user, anchor, root, feedsAnchor, feedsEpilogue)) {
+      } else if (isRecomputed(user) || !servesOnePurpose(user, anchor, root, seen, feedsAnchor, feedsEpilogue)) {
         return false;
       }
       if (user != anchor && !sameSpace(op->getResult(0), user->getResult(0))) return false;
@@ -198,34 +218,25 @@ class Fuser {
     return llvm::all_of(op->getUsers(), [&](Operation* user) { return inside.contains(user); });
   }
 
-  // Whether a path leads from one of the two groups out of both and back into one of them.
+  // Whether a path leads from one of the two groups out of both and back into one of them. A kernel runs as a whole: whoever reads any
+  // of its results comes after all of it.
   bool makesCycle(int a, int b) {
-    llvm::SmallPtrSet<Operation*, 32> seen;
-    SmallVector<Operation*> stack;
-    auto isInside = [&](Operation* op) {
-      auto it = index_.find(op);
-      return it != index_.end() && (group_[it->second] == a || group_[it->second] == b);
-    };
-    auto pushUsers = [&](Operation* op) {
-      for (Operation* user : op->getUsers())
-        if (seen.insert(user).second) stack.push_back(user);
-    };
-    for (int group : {a, b})
+    ++visit_;
+    SmallVector<int> stack;
+    bool back = false;
+    auto pushUsers = [&](int group, bool fromInside) {
       for (int member : members_[group])
-        for (Operation* user : ops_[member]->getUsers())
-          if (!isInside(user) && seen.insert(user).second) stack.push_back(user);
-    while (!stack.empty()) {
-      Operation* op = stack.pop_back_val();
-      if (isInside(op)) return true;
-      auto it = index_.find(op);
-      if (it == index_.end()) {
-        pushUsers(op);
-        continue;
-      }
-      // A kernel runs as a whole: whoever reads any of its results comes after all of it.
-      for (int member : members_[group_[it->second]]) pushUsers(ops_[member]);
-    }
-    return false;
+        for (int user : users_[member]) {
+          int next = group_[user];
+          bool inside = next == a || next == b;
+          if (inside) back |= !fromInside;
+          else if (seenGroup_[next] != visit_) seenGroup_[next] = visit_, stack.push_back(next);
+        }
+    };
+    pushUsers(a, true);
+    pushUsers(b, true);
+    while (!stack.empty() && !back) pushUsers(stack.pop_back_val(), false);
+    return back;
   }
 
   void merge(int a, int b) {
@@ -237,8 +248,11 @@ class Fuser {
 
   SmallVector<Operation*> ops_;
   llvm::DenseMap<Operation*, int> index_;
+  SmallVector<SmallVector<int, 2>> users_;  // of each operation
   SmallVector<int> group_;                  // of each operation
   SmallVector<SmallVector<int>> members_;   // of each group, in program order
+  SmallVector<int64_t> seenGroup_;          // the last visit of each group
+  int64_t visit_ = 0;
 };
 
 }  // namespace

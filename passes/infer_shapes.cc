@@ -10,6 +10,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 #include "ir/mx.h"
 #include "passes/passes.h"
@@ -43,6 +44,48 @@ void noteOperands(Diagnostic& error, Operation* op) {
   }
 }
 
+constexpr int64_t kMostRank = 8;                       // as many as a Plan describes
+constexpr int64_t kMostElements = int64_t{1} << 40;    // of a tensor: products with sizes of elements and blocks stay exact
+constexpr int64_t kMostAttribute = int64_t{1} << 31;   // sums and products of two stay exact
+
+bool hasTooManyElements(TensorType type) {
+  int64_t elements = 1;
+  for (int64_t dim : type.getShape())
+    if (llvm::MulOverflow(elements, std::max<int64_t>(dim, 1), elements) || elements > kMostElements) return true;
+  return false;
+}
+
+LogicalResult checkSize(Operation* op, Value value, StringRef what) {
+  TensorType type = rankedType(value);
+  if (!type) return success();
+  if (type.getRank() > kMostRank) return op->emitOpError() << what << " of " << type.getRank() << " axes: at most " << kMostRank << " are possible";
+  if (hasTooManyElements(type)) return op->emitOpError() << what << " of " << shapeText(type) << ": at most 2^40 elements are possible";
+  return success();
+}
+
+// Ends of slices may lie anywhere; other numbers of an operation are sizes, counts and distances.
+LogicalResult checkAttributes(Operation* op) {
+  for (NamedAttribute attribute : op->getAttrs()) {
+    if (attribute.getName() == "begin" || attribute.getName() == "end") continue;
+    SmallVector<int64_t> numbers;
+    if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue())) numbers.assign(list.asArrayRef().begin(), list.asArrayRef().end());
+    if (auto one = dyn_cast<IntegerAttr>(attribute.getValue()); one && one.getType().isInteger(64)) numbers.push_back(one.getInt());
+    for (int64_t number : numbers)
+      if (number > kMostAttribute || number < -kMostAttribute)
+        return op->emitOpError() << attribute.getName().getValue() << " is out of range: " << number;
+  }
+  return success();
+}
+
+LogicalResult inferChecked(mx::OpRules op) {
+  if (failed(checkAttributes(op)) || failed(op.inferTypes())) return failure();
+  for (Value operand : op->getOperands())
+    if (operand.getDefiningOp<mx::ParameterOp>() && failed(checkSize(op, operand, "needs a parameter"))) return failure();
+  for (Value result : op->getResults())
+    if (failed(checkSize(op, result, "makes a tensor"))) return failure();
+  return success();
+}
+
 LogicalResult infer(mx::OpRules op) {
   std::vector<Diagnostic> said;
   LogicalResult result = failure();
@@ -51,7 +94,7 @@ LogicalResult infer(mx::OpRules op) {
       said.push_back(std::move(diagnostic));
       return success();
     });
-    result = op.inferTypes();
+    result = inferChecked(op);
   }
   for (Diagnostic& diagnostic : said) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error) noteOperands(diagnostic, op);
@@ -63,9 +106,11 @@ LogicalResult infer(mx::OpRules op) {
 }  // namespace
 
 LogicalResult inferShapes(ModuleOp module, const PipelineOptions&) {
-  for (Operation& op : module.getBody()->getOperations())
+  for (Operation& op : module.getBody()->getOperations()) {
+    if (isa<mx::InputOp, mx::ParameterOp>(op) && failed(checkSize(&op, op.getResult(0), "is a tensor"))) return failure();
     if (auto rules = dyn_cast<mx::OpRules>(op))
       if (failed(infer(rules))) return failure();
+  }
   for (auto parameter : module.getOps<mx::ParameterOp>())
     if (!rankedType(parameter.getOutput()))
       return parameter.emitError() << "nothing determines the shape of parameter " << parameter.getName();

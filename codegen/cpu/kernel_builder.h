@@ -46,7 +46,7 @@ class CpuKernelBuilder final : public KernelBuilder {
   void accumulate(mlir::Value result, At at, mlir::Value value) override;
   mlir::Value position(const Index& index) override;
   mlir::Value scalar(const Index& index) override;
-  Index indexFrom(mlir::Value integer) override;
+  Index indexFrom(mlir::Value integer, int64_t bound) override;
   mlir::Value size(Extent extent) override;
   mlir::Value count(llvm::ArrayRef<Extent> extents, mlir::Type element) override;
   mlir::Value elementNumber(mlir::Value tensor, At at) override;

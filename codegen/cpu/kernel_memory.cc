@@ -64,9 +64,10 @@ Value CpuKernelBuilder::scalar(const Index& index) {
   return b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), valueOf(index));
 }
 
-Index CpuKernelBuilder::indexFrom(Value integer) {
-  Body body = this->body();
-  return indexOf(b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), body.cast(integer, b_.getI64Type())));
+Index CpuKernelBuilder::indexFrom(Value integer, int64_t bound) {
+  Value wide = body().cast(integer, b_.getI64Type());
+  Value inside = b_.create<arith::MaxSIOp>(loc_, b_.create<arith::MinSIOp>(loc_, wide, constant(bound - 1)), constant(0));
+  return indexOf(b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), inside));
 }
 
 Value CpuKernelBuilder::position(const Index& index) {

@@ -57,6 +57,7 @@ Session& session(Here where) {
 
 void checkName(const Graph& graph, const std::string& name, Here where) {
   if (!isName(name)) throw ModelError(quoted(name) + " is not a name: letters, digits and _ . - / are allowed", where);
+  if (name == "__metadata__") throw ModelError(quoted(name) + " is a name that checkpoints need for themselves", where);
   auto taken = graph.names.find(name);
   if (taken == graph.names.end()) return;
   const Node& first = graph.nodes[taken->second];

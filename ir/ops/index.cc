@@ -69,7 +69,7 @@ LogicalResult EmbeddingOp::buildGradient(GradientBuilder& g) {
 }
 LogicalResult EmbeddingOp::lower(KernelBuilder& k) {
   k.rows(allExtents(rankedType(getIndex())), [&](At p) {
-    Index row = k.indexFrom(k.load(getIndex(), p));
+    Index row = k.indexFrom(k.load(getIndex(), p), getVocabulary());
     k.each({Extent{static_cast<int64_t>(getUnits()), 0}}, [&](At r) { k.store(getOutput(), with(p, r[0]), k.load(getWeight(), {row, r[0]})); });
   });
   return success();
@@ -100,7 +100,7 @@ LogicalResult EmbeddingGradOp::lower(KernelBuilder& k) {
     SmallVector<Extent> extents = allExtents(index);
     SmallVector<Range> samples(extents.begin(), extents.end());
     k.fold({}, samples, [&](At sample, ValueRange) {
-      Index row = k.indexFrom(k.load(getIndex(), sample));
+      Index row = k.indexFrom(k.load(getIndex(), sample), type.getDimSize(0));
       k.each({Extent{columns, 0}}, [&](At r) {
         Index column = first + r[0];
         k.accumulate(getOutput(), {row, column}, k.load(getDy(), with(sample, column)));

@@ -76,7 +76,7 @@ LogicalResult SoftmaxCrossEntropyOp::buildGradient(GradientBuilder& g) {
 LogicalResult SoftmaxCrossEntropyOp::lower(KernelBuilder& k) {
   k.rows({extentOf(rankedType(getLogits()), 0)}, [&](At p) {
     auto [max, sum] = rowSums(k, getLogits(), p[0]);
-    Value chosen = k.load(getLogits(), {p[0], k.indexFrom(k.load(getLabel(), p[0]))});
+    Value chosen = k.load(getLogits(), {p[0], k.indexFrom(k.load(getLabel(), p[0]), rankedType(getLogits()).getDimSize(1))});
     Body b = k.body();
     k.store(getLoss(), p[0], b.sub(b.add(b.log(sum), max), chosen));
   });
@@ -169,7 +169,7 @@ int64_t TopKAccuracyOp::upperBound(unsigned operand) { return classesOf(*this, o
 LogicalResult TopKAccuracyOp::lower(KernelBuilder& k) {
   TensorType type = rankedType(getLogits());
   k.rows({extentOf(type, 0)}, [&](At p) {
-    Value label = k.load(getLabel(), p[0]), chosen = k.load(getLogits(), {p[0], k.indexFrom(label)});
+    Value label = k.load(getLabel(), p[0]), chosen = k.load(getLogits(), {p[0], k.indexFrom(label, rankedType(getLogits()).getDimSize(1))});
     Value wide = k.body().cast(label, k.body().builder.getI64Type());
     Value place = k.reduce1(Combine::sum, {extentOf(type, 1)}, [&](At r) {
       Value x = k.load(getLogits(), {p[0], r[0]}), position = k.position(r[0]);

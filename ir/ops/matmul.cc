@@ -48,7 +48,7 @@ NamedAttribute flag(OpBuilder& b, StringRef name, bool value) { return b.getName
 LogicalResult DenseOp::inferTypes() {
   FailureOr<TensorType> input = expectRank(*this, 0, 2);
   if (failed(input)) return failure();
-  if (getUnits() < 1) return emitOpError() << "needs at least one unit, got " << getUnits();
+  if (auto units = static_cast<int64_t>(getUnits()); units < 1) return emitOpError() << "needs at least one unit, got " << units;
   if (batchAxis(*input) == 1) return emitOpError() << "the batch cannot be the features axis";
   Type element = input->getElementType();
   if (failed(setParameter(*this, 1, {static_cast<int64_t>(getUnits()), input->getDimSize(1)}, element))) return failure();
@@ -96,6 +96,7 @@ LogicalResult MatmulOp::inferTypes() {
     return emitOpError() << "expects at least 2-D inputs, got " << shapeText(*a) << " and " << shapeText(*b);
   if (a->getElementType() != b->getElementType())
     return emitOpError() << "mixes element types " << a->getElementType() << " and " << b->getElementType();
+  if (!isa<FloatType>(a->getElementType())) return emitOpError() << "expects floating-point inputs, got " << a->getElementType();
   int64_t ra = a->getRank(), rb = b->getRank();
   int64_t m = getTransposeA() ? ra - 1 : ra - 2, ka = getTransposeA() ? ra - 2 : ra - 1;
   int64_t kb = getTransposeB() ? rb - 1 : rb - 2, n = getTransposeB() ? rb - 2 : rb - 1;
@@ -117,6 +118,8 @@ LogicalResult MatmulOp::inferTypes() {
   dims.push_back(b->getDimSize(n));
   if (batchAxis(*a) == m) batch = rank - 2, unit = batchUnit(*a);
   if (batchAxis(*b) == n) batch = rank - 1, unit = batchUnit(*b);
+  if ((batchAxis(*lead) >= 0) + (batchAxis(*a) == m) + (batchAxis(*b) == n) > 1)
+    return emitOpError() << "would have the batch on two axes of its result";
   setResult(*this, 0, tensorType(dims, a->getElementType(), batch, std::max<int64_t>(1, unit)));
   return success();
 }

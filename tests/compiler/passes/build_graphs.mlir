@@ -5,6 +5,9 @@
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/gradient.mlir | FileCheck %t/gradient.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_gradient.mlir 2>&1 | FileCheck %t/no_gradient.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/integers.mlir 2>&1 | FileCheck %t/integers.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/slot.mlir 2>&1 | FileCheck %t/slot.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/state.mlir 2>&1 | FileCheck %t/state.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/bound.mlir | FileCheck %t/bound.mlir
 
 //--- model.mlir
 // Training: the mean of the loss, its gradient, a fan-in sum where %x1 has two users, the update donates its parameter.
@@ -111,5 +114,44 @@ module @m {
   %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
   %g = mx.gradient %x, %i : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<4x3xi32, #mx.enc<batch = 0>>) -> tensor<*xf32>
   mx.minimize %x : tensor<4x3xf32, #mx.enc<batch = 0>>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- slot.mlir
+// CHECK: [[#@LINE+5]]:9: error: the name w/momentum is taken by the optimizer's state
+// CHECK: [[#@LINE+3]]:8: note: of the parameter w
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %wv = mx.parameter "w/momentum" {init = "zeros"} : tensor<3xf32>
+  %0 = mx.add %w, %wv : (tensor<3xf32>, tensor<3xf32>) -> tensor<*xf32>
+  %1 = mx.mul %x, %0 : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %1 : tensor<*xf32>
+  mx.optimizer "momentum" {lr = 0.1}
+}
+
+//--- state.mlir
+// CHECK: batch_norm' op needs layer state of its own, which training changes, as operand 3
+// CHECK: note: this is a trainable parameter
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %g = mx.parameter "g" {init = "ones"} : tensor<3xf32>
+  %b = mx.parameter "b" {init = "zeros"} : tensor<3xf32>
+  %m = mx.parameter "m" {init = "zeros"} : tensor<3xf32>
+  %v = mx.parameter "v" {init = "ones", trainable = false} : tensor<3xf32>
+  %0 = mx.batch_norm %x, %g, %b, %m, %v : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<*xf32>
+  mx.minimize %0 : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- bound.mlir
+// What a lookup accepts is known of an input that it reads under another shape.
+// CHECK: mx.name = "i", mx.role = "input", mx.upper_bound = 7
+module @m {
+  %i = mx.input "i" : tensor<4x3xi32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %0 = mx.flatten %i : (tensor<4x3xi32, #mx.enc<batch = 0>>) -> tensor<*xi32>
+  %1 = mx.embedding %0, %w {vocabulary = 7 : i64, units = 2 : i64} : (tensor<*xi32>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %1 : tensor<*xf32>
   mx.optimizer "sgd" {lr = 0.1}
 }
