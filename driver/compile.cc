@@ -7,6 +7,7 @@
 #include "driver/files.h"
 #include "driver/link.h"
 #include "driver/memory_report.h"
+#include "driver/paper_memory_text.h"
 #include "driver/plan_text.h"
 #include "frontend/import/import.h"
 #include "frontend/stage/stage.h"
@@ -24,6 +25,7 @@ namespace {
 // Where the output goes if -o does not say: text that people read to standard output, files after the source's name.
 std::string outputPath(const CompileOptions& options) {
   if (!options.output.empty()) return options.output;
+  if (options.memory_by_paper) return "-";
   std::string stem = llvm::sys::path::stem(options.source).str();
   switch (options.emit) {
     case Emit::graph:
@@ -98,10 +100,16 @@ mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& optio
   PipelineOptions pipeline;
   pipeline.optimizer = options.optimizer;
   pipeline.memoryLimit = options.memory_limit_bytes;
+  pipeline.memoryPlan = options.memory_plan;
   pipeline.printAfterAll = options.print_ir;
   pipeline.timePasses = options.time_passes;
   pipeline.log = &llvm::errs();
   return runPipeline(module, pipeline);
+}
+
+void writePaperMemory(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, DiagnosticPrinter& printer) {
+  if (mlir::failed(runPass(*findPass("infer-shapes"), module, {}))) return requireError(printer, "a pass");
+  write(output, paperMemoryText(module, options.memory_plan), false, printer);
 }
 
 // The forms that need the whole compiler.
@@ -152,6 +160,7 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   if (printer.failed()) return;
   if (options.save_temps) write(work.file("import.mlir"), printed(*module), false, printer);
   if (options.emit == Emit::mlir) return write(output, printed(*module), false, printer);
+  if (options.memory_by_paper) return writePaperMemory(*module, options, output, printer);
   compileModule(*module, options, output, work, printer);
   if (printer.exitCode() == kInternal) reproducer.write(printer);
 }

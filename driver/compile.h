@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/diagnostics.h"
+#include "passes/pipeline.h"
 
 namespace CLI {
 class App;
@@ -32,6 +33,9 @@ struct CompileOptions {
   int64_t stage_memory_limit_bytes = int64_t{4} << 30;
   int64_t memory_limit_bytes = 0;       // --memory-limit; 0: none
   std::string report, report_file;      // --report=memory[,json|,svg]; file empty: standard output
+  MemoryPlan memory_plan = MemoryPlan::both;
+  // An analysis by the MXNet paper's rules (passes/paper_memory.h) is the output, in place of what `emit` says.
+  bool memory_by_paper = false;
   bool verbose = false, time_passes = false, save_temps = false, print_ir = false;
 };
 
@@ -42,7 +46,7 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer);
 struct RawCompileOptions {
   std::vector<std::string> dims, machine;
   std::string memory_limit;
-  std::string dtype = "f32", emit = "exe";
+  std::string dtype = "f32", emit = "exe", memory_plan = "both", memory_rules = "own";
   int64_t stage_memory_mib = 4096;
 };
 void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions& raw);

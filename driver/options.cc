@@ -70,6 +70,9 @@ void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions
   app.add_option("--model", options.model, "Which MXC_MODEL of the file");
   app.add_option("--optimizer", options.optimizer, "The kind of optimizer instead of the model's");
   app.add_option("--dtype", raw.dtype, "The model's floating type")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+  app.add_option("--memory-plan", raw.memory_plan, "How values share memory")
+      ->check(CLI::IsMember({"naive", "inplace", "coshare", "both"}))
+      ->capture_default_str();
   app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model and links the program")
       ->capture_default_str();
   app.add_option("--stage-time-limit", options.stage_time_limit_seconds, "Seconds that the model's code may take")
@@ -111,6 +114,12 @@ bool checkCompileOptions(CompileOptions& options, const RawCompileOptions& raw, 
   }
   if (!raw.memory_limit.empty() && (options.memory_limit_bytes = readBytes(raw.memory_limit)) == 0) {
     printer.error(Fault::usage, "--memory-limit=" + raw.memory_limit + ": a size as 512MiB, 1.5GiB or 100000 (bytes) is expected");
+    return false;
+  }
+  options.memory_plan = *findMemoryPlan(raw.memory_plan);
+  options.memory_by_paper = raw.memory_rules == "paper";
+  if (options.memory_by_paper && raw.emit != "exe") {
+    printer.error(Fault::usage, "--memory-rules=paper analyses the model and compiles nothing: --emit=" + raw.emit + " does not go with it");
     return false;
   }
   if (!checkCpu(options.cpu, printer)) return false;

@@ -25,6 +25,11 @@ def Mx_OpRules : OpInterface<"OpRules"> {
     InterfaceMethod<[{Whether every `store` to the result is the last word on that element, so that elementwise work may be done
       there. False for results that are accumulated or read again.}],
       "bool", "storesFinal", (ins "unsigned":$result), "", "return true;">,
+    InterfaceMethod<[{Where the elements of the first result come from.}],
+      "::mxc::Origin", "origin", (ins), "", "return ::mxc::Origin::computed;">,
+    InterfaceMethod<[{What the analysis by the MXNet paper's rules asks (ir/paper_facts.h); mxc's own plan does not.}],
+      "::mxc::PaperFacts", "paperFacts", (ins "::mxc::BackwardReads":$reads), "",
+      "return ::mxc::PaperFacts::unknown($_op->getResults());">,
   ];
 }
 
@@ -35,6 +40,9 @@ def Mx_ElementwiseRules : OpInterface<"ElementwiseRules"> {
       "::llvm::SmallVector<::mlir::Value>", "body", (ins "::mxc::Body&":$b, "::mlir::ValueRange":$x)>,
     InterfaceMethod<[{Arithmetic of the body, an addition being 1; 0: elements are only moved.}],
       "int64_t", "cost", (ins), "", "return 1;">,
+    InterfaceMethod<[{Of one operand: the largest of several elements stays the largest, and where different elements become equal
+      the gradient is 0. Then it is the same, bit for bit, before and after a choice of the largest.}],
+      "bool", "keepsLargest", (ins), "", "return false;">,
   ];
 }
 

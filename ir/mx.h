@@ -12,6 +12,7 @@
 
 #include "ir/gradient.h"
 #include "ir/kernel.h"
+#include "ir/paper_facts.h"
 #include "ir/types.h"
 
 #include "ir/mx_dialect.h.inc"

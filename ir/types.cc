@@ -94,6 +94,7 @@ Layout layoutOf(TensorType type) {
 
 int64_t elementBytes(Type element) { return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
 int64_t bytesOf(TensorType type) { return layoutOf(type).elements * elementBytes(type.getElementType()); }
+int64_t logicalBytes(TensorType type) { return type.getNumElements() * elementBytes(type.getElementType()); }
 
 std::string shapeText(TensorType type) {
   if (type.getRank() == 0) return "scalar";

@@ -19,6 +19,10 @@ struct Extent {
   bool isBatch() const { return batchUnit != 0; }
 };
 
+// Where the elements of a result come from: computed; each an element of an operand, moved; each the largest of several elements of the
+// operand, where the first of equals takes the gradient.
+enum class Origin { computed, moved, largest };
+
 // The type of a value; null if it is not (yet) ranked.
 TensorType rankedType(mlir::Value value);
 // The axis that carries the batch, or -1; its unit.
@@ -50,6 +54,7 @@ struct Layout {
 };
 Layout layoutOf(TensorType type);
 int64_t bytesOf(TensorType type);
+int64_t logicalBytes(TensorType type);  // without the padding of its layout
 int64_t elementBytes(mlir::Type element);
 
 // "64x1x28x28" for messages.

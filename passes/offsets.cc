@@ -1,10 +1,11 @@
-// Best fit over lifetimes. Placing long-lived or large blocks first keeps the gaps for the short and small ones.
+// Best fit over lifetimes: blocks are placed one by one. Large or long-lived ones first keep the gaps for the short and small ones; those in
+// use when most bytes are first are stacked without gaps, and with them all bytes that the bound counts.
 #include "passes/offsets.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 namespace mxc::passes {
 namespace {
@@ -12,46 +13,90 @@ namespace {
 int64_t alignUp(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 bool meet(const Lifetime& a, const Lifetime& b) { return a.begin <= b.end && b.begin <= a.end; }
 
-// The start of the smallest gap between `taken` ([begin, end) pairs, sorted) that holds `bytes`; behind all if none does.
-int64_t bestGap(const std::vector<std::pair<int64_t, int64_t>>& taken, int64_t bytes) {
+// A block that has its place: bytes [at, end).
+struct Placed {
+  int64_t at, end;
+  size_t block;
+};
+
+// The start of the smallest gap that holds `block` between those of `placed` (sorted by place) that it meets; behind all if none does.
+int64_t bestGap(const std::vector<Placed>& placed, const std::vector<Lifetime>& blocks, const Lifetime& block) {
   int64_t best = -1, bestSize = 0, free = 0;
-  for (auto [begin, end] : taken) {
-    int64_t size = begin - free;
-    if (size >= bytes && (best < 0 || size < bestSize)) best = free, bestSize = size;
-    free = std::max(free, end);
+  for (const Placed& other : placed) {
+    if (!meet(blocks[other.block], block)) continue;
+    int64_t size = other.at - free;
+    if (size >= block.bytes && (best < 0 || size < bestSize)) best = free, bestSize = size;
+    free = std::max(free, other.end);
   }
   return best < 0 ? free : best;
 }
 
-Offsets placeInOrder(const std::vector<Lifetime>& blocks, const std::vector<size_t>& order, int64_t alignment) {
+Offsets placeInOrder(const std::vector<Lifetime>& blocks, const std::vector<size_t>& order) {
   Offsets plan;
   plan.at.assign(blocks.size(), 0);
-  std::vector<size_t> placed;
+  std::vector<Placed> placed;
   for (size_t block : order) {
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    for (size_t other : placed)
-      if (meet(blocks[block], blocks[other])) taken.push_back({plan.at[other], plan.at[other] + alignUp(blocks[other].bytes, alignment)});
-    std::sort(taken.begin(), taken.end());
-    int64_t bytes = alignUp(blocks[block].bytes, alignment);
-    plan.at[block] = bestGap(taken, bytes);
-    plan.bytes = std::max(plan.bytes, plan.at[block] + bytes);
-    placed.push_back(block);
+    int64_t bytes = blocks[block].bytes, at = bestGap(placed, blocks, blocks[block]);
+    plan.at[block] = at;
+    plan.bytes = std::max(plan.bytes, at + bytes);
+    auto place = std::upper_bound(placed.begin(), placed.end(), at, [](int64_t a, const Placed& other) { return a < other.at; });
+    placed.insert(place, {at, at + bytes, block});
   }
   return plan;
 }
 
-}  // namespace
-
-int64_t peakLive(const std::vector<Lifetime>& blocks) {
+// The largest sum of bytes in use at one time, and the first such time.
+struct Peak {
+  int64_t bytes = 0, time = 0;
+};
+Peak peakOf(const std::vector<Lifetime>& blocks) {
   std::map<int64_t, int64_t> change;
   for (const Lifetime& block : blocks) {
     change[block.begin] += block.bytes;
     change[block.end + 1] -= block.bytes;
   }
-  int64_t live = 0, peak = 0;
-  for (auto [time, bytes] : change) peak = std::max(peak, live += bytes);
+  Peak peak;
+  int64_t live = 0;
+  for (auto [time, bytes] : change)
+    if ((live += bytes) > peak.bytes) peak = {live, time};
   return peak;
 }
+
+// Blocks with a small key come first; among equals the larger.
+using Key = double (*)(const Lifetime& block, int64_t peak);
+double largest(const Lifetime& b, int64_t) { return -static_cast<double>(b.bytes); }
+double longest(const Lifetime& b, int64_t) { return -static_cast<double>(b.end - b.begin + 1); }
+double largestProduct(const Lifetime& b, int64_t) { return -static_cast<double>(b.bytes) * static_cast<double>(b.end - b.begin + 1); }
+double first(const Lifetime& b, int64_t) { return static_cast<double>(b.begin); }
+double last(const Lifetime& b, int64_t) { return -static_cast<double>(b.begin); }
+double firstToEnd(const Lifetime& b, int64_t) { return static_cast<double>(b.end); }
+double lastToEnd(const Lifetime& b, int64_t) { return -static_cast<double>(b.end); }
+double nearest(const Lifetime& b, int64_t peak) { return static_cast<double>(std::max(b.begin - peak, peak - b.end)); }
+constexpr Key kAll[] = {largest, longest, largestProduct};
+constexpr Key kAtPeak[] = {lastToEnd, first, largest, longest, largestProduct, firstToEnd, last};
+constexpr Key kElsewhere[] = {largest, longest, largestProduct, nearest};
+
+// Those in use at time `peak` by one key, then the others by another.
+std::vector<size_t> sortedBlocks(const std::vector<Lifetime>& blocks, int64_t peak, Key atPeak, Key elsewhere) {
+  struct Rank {
+    bool elsewhere;
+    double key, bytes;
+    bool operator<(const Rank& other) const { return std::tie(elsewhere, key, bytes) < std::tie(other.elsewhere, other.key, other.bytes); }
+  };
+  std::vector<Rank> ranks;
+  for (const Lifetime& b : blocks) {
+    bool inUse = b.begin <= peak && peak <= b.end;
+    ranks.push_back({atPeak != elsewhere && !inUse, (inUse ? atPeak : elsewhere)(b, peak), largest(b, peak)});
+  }
+  std::vector<size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ranks[a] < ranks[b]; });
+  return order;
+}
+
+}  // namespace
+
+int64_t peakLive(const std::vector<Lifetime>& blocks) { return peakOf(blocks).bytes; }
 
 Offsets offsetsApart(const std::vector<Lifetime>& blocks, int64_t alignment) {
   Offsets plan;
@@ -63,20 +108,18 @@ Offsets offsetsApart(const std::vector<Lifetime>& blocks, int64_t alignment) {
 }
 
 Offsets offsetsShared(const std::vector<Lifetime>& blocks, int64_t alignment) {
-  using Weight = std::function<double(const Lifetime&)>;
-  auto size = [](const Lifetime& b) { return static_cast<double>(b.bytes); };
-  auto life = [](const Lifetime& b) { return static_cast<double>(b.end - b.begin + 1); };
+  std::vector<Lifetime> aligned = blocks;
+  for (Lifetime& block : aligned) block.bytes = alignUp(block.bytes, alignment);
+  Peak peak = peakOf(aligned);
   Offsets best;
-  for (const Weight& weight : {Weight(size), Weight(life), Weight([&](const Lifetime& b) { return size(b) * life(b); })}) {
-    std::vector<size_t> order(blocks.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      double wa = weight(blocks[a]), wb = weight(blocks[b]);
-      return wa != wb ? wa > wb : blocks[a].bytes > blocks[b].bytes;
-    });
-    Offsets plan = placeInOrder(blocks, order, alignment);
-    if (best.at.size() != blocks.size() || plan.bytes < best.bytes) best = plan;
-  }
+  auto attempt = [&](Key atPeak, Key elsewhere) {
+    if (!best.at.empty() && best.bytes == peak.bytes) return;
+    Offsets plan = placeInOrder(aligned, sortedBlocks(aligned, peak.time, atPeak, elsewhere));
+    if (best.at.empty() || plan.bytes < best.bytes) best = plan;
+  };
+  for (Key key : kAll) attempt(key, key);
+  for (Key atPeak : kAtPeak)
+    for (Key elsewhere : kElsewhere) attempt(atPeak, elsewhere);
   return best;
 }
 

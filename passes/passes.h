@@ -9,6 +9,8 @@ namespace mxc::passes {
 mlir::LogicalResult inferShapes(mlir::ModuleOp module, const PipelineOptions& options);
 // Warns of what no loss, report or output needs, and drops it.
 mlir::LogicalResult findUnused(mlir::ModuleOp module, const PipelineOptions& options);
+// Elementwise work goes behind operations that choose or move elements, where it needs less memory.
+mlir::LogicalResult sink(mlir::ModuleOp module, const PipelineOptions& options);
 // One model becomes the functions @init, @train, @eval and @infer, gradients and updates included.
 mlir::LogicalResult buildGraphs(mlir::ModuleOp module, const PipelineOptions& options);
 // Folds, merges what is computed twice, drops what nobody reads. Runs on functions that have their gradients.

@@ -16,6 +16,7 @@ constexpr PassEntry kPasses[] = {
     {"infer-shapes", "the user writes no shapes but those of inputs: errors show here, at his lines", passes::inferShapes,
      passes::inferShapes},
     {"find-unused", "what nobody needs is a slip of the pen or costs memory: it is told and dropped", passes::findUnused, nullptr},
+    {"sink", "less is kept for the gradient: relu goes behind max pooling and concat", passes::sink, nullptr},
     {"build-graphs", "training, evaluation and inference are different programs: each gets its own function", passes::buildGraphs,
      passes::buildGraphs},
     {"simplify", "gradients come out verbose: neutral steps, repetitions, results that nobody asked for", passes::simplify,
@@ -42,7 +43,22 @@ LogicalResult checkDisabled(ModuleOp module, const PipelineOptions& options) {
   return success();
 }
 
+constexpr std::pair<MemoryPlan, const char*> kMemoryPlans[] = {
+    {MemoryPlan::naive, "naive"}, {MemoryPlan::inplace, "inplace"}, {MemoryPlan::coshare, "coshare"}, {MemoryPlan::both, "both"}};
+
 }  // namespace
+
+const char* memoryPlanName(MemoryPlan plan) {
+  for (auto [known, name] : kMemoryPlans)
+    if (known == plan) return name;
+  return "";
+}
+
+std::optional<MemoryPlan> findMemoryPlan(StringRef name) {
+  for (auto [plan, known] : kMemoryPlans)
+    if (name == known) return plan;
+  return std::nullopt;
+}
 
 ArrayRef<PassEntry> allPasses() { return kPasses; }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace mxc {
 // How values share memory. In place: a result may lie over an operand that dies there. Co-share: values whose lifetimes do not
 // overlap may lie at the same place.
 enum class MemoryPlan { naive, inplace, coshare, both };
+const char* memoryPlanName(MemoryPlan plan);
+std::optional<MemoryPlan> findMemoryPlan(llvm::StringRef name);
 
 struct PipelineOptions {
   int64_t lanes = 16;                             // elements of f32 in a block of a packed layout

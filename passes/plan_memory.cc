@@ -2,7 +2,8 @@
 //
 //   %1 = mx.kernel(%0) ...      -->   %1 = mx.kernel(%0) attributes {mx.places = [#mx.place<"arena", 4096>]} ...
 //
-// and the function its `mx.arena_bytes` (to reserve) and `mx.peak_live_bytes` (the largest sum alive at once: the bound).
+// and the function its `mx.arena_bytes` (to reserve), `mx.peak_live_bytes` (the largest sum alive at once: the bound) and
+// `mx.peak_logical_bytes` (the same without the padding of layouts).
 // Requires: the kernels stand in the order in which they run.
 //
 // In four steps:
@@ -151,6 +152,7 @@ class Planner {
         if (!block) {
           block = lifetimes_.size();
           lifetimes_.push_back({number_[kernel], number_[kernel], bytesOf(rankedType(result))});
+          logicalBytes_.push_back(logicalBytes(rankedType(result)));
         }
         taken.insert(*block);
         blockOf_[result] = *block;
@@ -181,6 +183,9 @@ class Planner {
     }
     function_->setAttr("mx.arena_bytes", builder_.getI64IntegerAttr(offsets.bytes));
     function_->setAttr("mx.peak_live_bytes", builder_.getI64IntegerAttr(peakLive(lifetimes_)));
+    std::vector<Lifetime> logical = lifetimes_;
+    for (size_t block = 0; block < logical.size(); ++block) logical[block].bytes = logicalBytes_[block];
+    function_->setAttr("mx.peak_logical_bytes", builder_.getI64IntegerAttr(peakLive(logical)));
   }
 
   func::FuncOp function_;
@@ -192,6 +197,7 @@ class Planner {
   llvm::DenseMap<Value, mx::PlaceAttr> place_;  // results outside the arena
   llvm::DenseMap<Value, size_t> blockOf_;       // results in it
   std::vector<Lifetime> lifetimes_;             // of each block
+  std::vector<int64_t> logicalBytes_;           // of each block, without the padding of its layout
 };
 
 }  // namespace

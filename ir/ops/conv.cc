@@ -119,6 +119,11 @@ LogicalResult Conv2dOp::lower(KernelBuilder& k) {
   return success();
 }
 
+PaperFacts Conv2dOp::paperFacts(BackwardReads) {
+  PaperFacts facts = PaperFacts::unknown((*this)->getResults());
+  facts.readsWrites.clear();
+  return facts;
+}
 bool Conv2dOp::canOverwrite(unsigned, unsigned) { return false; }
 TensorType Conv2dOp::wantedOperandType(unsigned operand, int64_t lanes) {
   TensorType type = rankedType(getOperand(operand));

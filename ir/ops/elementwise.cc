@@ -76,6 +76,13 @@ Values ReluOp::body(Body& b, ValueRange x) { return {b.max(x[0], b.constant(0, x
 LogicalResult ReluOp::buildGradient(GradientBuilder& g) {
   return g.set(0, g.make<PickPositiveOp>({getOutput(), g.dy(), g.constant(0, g.dy())})), success();
 }
+PaperFacts ReluOp::paperFacts(BackwardReads reads) {
+  PaperFacts facts = PaperFacts::unknown((*this)->getResults());
+  facts.over = {0};
+  facts.readsOperands = reads == BackwardReads::cudnn;
+  facts.overGradient = true;
+  return facts;
+}
 
 Values SoftplusOp::body(Body& b, ValueRange x) { return {softplusOf(b, x[0])}; }
 LogicalResult SoftplusOp::buildGradient(GradientBuilder& g) {
@@ -165,6 +172,13 @@ LogicalResult AddOp::buildGradient(GradientBuilder& g) {
   for (unsigned i : {0u, 1u})
     if (g.wants(i)) g.set(i, g.dy());
   return success();
+}
+// Each gradient is that of the result.
+PaperFacts AddOp::paperFacts(BackwardReads) {
+  PaperFacts facts = PaperFacts::linear((*this)->getResults());
+  facts.over = {0, 1};
+  facts.overGradient = true;
+  return facts;
 }
 
 Values SubOp::body(Body& b, ValueRange x) { return {b.sub(x[0], x[1])}; }

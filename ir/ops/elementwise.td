@@ -23,7 +23,12 @@ def Mx_LogOp : Mx_Unary<"log", "natural logarithm", 20>;
 def Mx_Log1pOp : Mx_Unary<"log1p", "log(1 + x), exact for small x", 20>;
 def Mx_TanhOp : Mx_Unary<"tanh", "hyperbolic tangent", 20>;
 def Mx_SigmoidOp : Mx_Unary<"sigmoid", "1 / (1 + exp(-x))", 20>;
-def Mx_ReluOp : Mx_Unary<"relu", "max(x, 0)">;
+def Mx_ReluOp : Mx_Unary<"relu", "max(x, 0)"> {
+  let extraClassDeclaration = [{
+    bool keepsLargest() { return true; }
+    ::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);
+  }];
+}
 def Mx_SoftplusOp : Mx_Unary<"softplus", "log(1 + exp(x)), stable", 40>;
 def Mx_SiluOp : Mx_Unary<"silu", "x * sigmoid(x) (Elfwing et al. 2018)", 20>;
 def Mx_GeluOp : Mx_Unary<"gelu", "x * Phi(x), with the error function (Hendrycks and Gimpel 2016)", 30>;
@@ -50,7 +55,10 @@ def Mx_EluOp : Mx_ElementwiseOp<"elu"> {
   let dsl = 1;
 }
 
-def Mx_AddOp : Mx_Binary<"add", "a + b"> { let hasFolder = 1; }
+def Mx_AddOp : Mx_Binary<"add", "a + b"> {
+  let hasFolder = 1;
+  let extraClassDeclaration = "::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);";
+}
 def Mx_SubOp : Mx_Binary<"sub", "a - b"> { let hasFolder = 1; }
 def Mx_MulOp : Mx_Binary<"mul", "a * b"> { let hasFolder = 1; }
 def Mx_DivOp : Mx_Binary<"div", "a / b"> { let hasFolder = 1; }

@@ -82,6 +82,16 @@ LogicalResult SoftmaxCrossEntropyOp::lower(KernelBuilder& k) {
   });
   return success();
 }
+// MXNet's output layer: it writes the probabilities, over the logits, and its gradient comes from them and the label.
+PaperFacts SoftmaxCrossEntropyOp::paperFacts(BackwardReads) {
+  PaperFacts facts;
+  facts.writes = {rankedType(getLogits())};
+  facts.over = {0};
+  facts.readsOperands = false;
+  facts.readsWrites = {0};
+  facts.overWrite = true;
+  return facts;
+}
 bool SoftmaxCrossEntropyOp::canOverwrite(unsigned, unsigned) { return false; }
 int64_t SoftmaxCrossEntropyOp::upperBound(unsigned operand) { return classesOf(*this, operand); }
 

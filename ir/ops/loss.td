@@ -7,7 +7,10 @@ def Mx_SoftmaxCrossEntropyOp : Mx_ComputeOp<"softmax_cross_entropy", [DeclareOpI
   let summary = "-log softmax(logits)[label]: logits [n, c], label [n] integers in [0, c); result [n]";
   let arguments = (ins Mx_Tensor:$logits, Mx_Tensor:$label);
   let results = (outs Mx_Tensor:$loss);
-  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
+  let extraClassDeclaration = [{
+    ::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }
+    ::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);
+  }];
   let dsl = 1;
 }
 def Mx_SoftmaxCrossEntropyGradOp : Mx_ComputeOp<"softmax_cross_entropy_grad", [DeclareOpInterfaceMethods<Mx_IndexRules>]> {

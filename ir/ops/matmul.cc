@@ -80,6 +80,13 @@ LogicalResult DenseOp::lower(KernelBuilder& k) {
   return success();
 }
 
+// The gradient of the input is written after that of the weight has read the input.
+PaperFacts DenseOp::paperFacts(BackwardReads) {
+  PaperFacts facts = PaperFacts::unknown((*this)->getResults());
+  facts.readsWrites.clear();
+  facts.overOperand = true;
+  return facts;
+}
 bool DenseOp::canOverwrite(unsigned, unsigned) { return false; }
 
 TensorType DenseOp::wantedOperandType(unsigned operand, int64_t lanes) {

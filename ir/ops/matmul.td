@@ -7,6 +7,7 @@ def Mx_DenseOp : Mx_ComputeOp<"dense", [DeclareOpInterfaceMethods<Mx_LayoutRules
   let summary = "a fully connected layer: input [n, k] times weight [units, k] transposed, plus bias [units]";
   let arguments = (ins Mx_Tensor:$input, Mx_Param:$weight, Optional<Mx_Param>:$bias, I64Attr:$units);
   let results = (outs Mx_Tensor:$output);
+  let extraClassDeclaration = "::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);";
   let dsl = 1;
   let dslInits = ["weight=xavier", "bias=zeros"];
   let dslOptional = ["bias=true"];

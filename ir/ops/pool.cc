@@ -128,6 +128,13 @@ LogicalResult MaxPoolOp::lower(KernelBuilder& k) {
   }, {2, 3});
   return success();
 }
+// No index: the gradient finds the maximum again.
+PaperFacts MaxPoolOp::paperFacts(BackwardReads) {
+  PaperFacts facts = PaperFacts::unknown((*this)->getResults());
+  facts.writes.pop_back();
+  facts.readsWrites = {0};
+  return facts;
+}
 bool MaxPoolOp::canOverwrite(unsigned, unsigned) { return false; }
 
 LogicalResult MaxPoolGradOp::inferTypes() {

@@ -25,6 +25,11 @@ class Mx_Pool<string mnemonic, string text> : Mx_PoolOp<mnemonic> {
 def Mx_MaxPoolOp : Mx_Pool<"max_pool", "the largest element of each window; the first of equals takes the gradient"> {
   let arguments = (ins Mx_Tensor:$input, Mx_Size2Attr:$kernel, DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$stride,
     DefaultValuedAttr<Mx_Size2Attr, "{0, 0}">:$pad, DefaultValuedAttr<BoolAttr, "false">:$ceil_mode);
+  let extraClassDeclaration = [{
+    ::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }
+    ::mxc::Origin origin() { return ::mxc::Origin::largest; }
+    ::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);
+  }];
   // index: the place of the maximum in its window, row-major, i8 up to 127 places, else i32.
   let results = (outs Mx_Tensor:$output, Mx_Tensor:$index);
 }

@@ -68,6 +68,14 @@ LogicalResult DropoutOp::inferTypes() {
 }
 LogicalResult DropoutOp::buildGradient(GradientBuilder&) { return failure(); }
 LogicalResult DropoutOp::lower(KernelBuilder&) { return failure(); }
+// The mask is written and read back, or made again from its counter.
+PaperFacts DropoutOp::paperFacts(BackwardReads reads) {
+  PaperFacts facts = PaperFacts::view((*this)->getResults());
+  if (reads == BackwardReads::minimal) return facts;
+  facts.writes.push_back(facts.writes[0]);
+  facts.readsWrites = {1};
+  return facts;
+}
 bool DropoutOp::canOverwrite(unsigned, unsigned) { return false; }
 
 FailureOr<SmallVector<Value>> DropoutOp::buildForMode(ModeBuilder& m) {

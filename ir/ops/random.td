@@ -20,6 +20,7 @@ def Mx_RandomNormalOp : Mx_ComputeOp<"random_normal"> {
 def Mx_DropoutOp : Mx_ComputeOp<"dropout", [DeclareOpInterfaceMethods<Mx_ModeRules>]> {
   let summary = "in training each element is zero with probability `rate`, else divided by 1 - rate; in evaluation the input (Srivastava et al. 2014)";
   let description = [{Errors: rate outside [0, 1).}];
+  let extraClassDeclaration = "::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);";
   let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<F64Attr, "0.5">:$rate);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;

@@ -3,28 +3,33 @@
 #define MXC_IR_OPS_SHAPE_TD
 include "ir/mx.td"
 
-def Mx_ReshapeOp : Mx_ComputeOp<"reshape", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
+class Mx_ViewOp<string mnemonic> : Mx_ComputeOp<mnemonic, [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
+  let extraClassDeclaration = [{
+    ::mxc::PaperFacts paperFacts(::mxc::BackwardReads) { return ::mxc::PaperFacts::view((*this)->getResults()); }
+  }];
+}
+def Mx_ReshapeOp : Mx_ViewOp<"reshape"> {
   let summary = "the same elements in row-major order under another shape; 0 keeps a size, -1 infers one";
   let arguments = (ins Mx_Tensor:$input, DenseI64ArrayAttr:$shape);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
   let hasFolder = 1;
 }
-def Mx_FlattenOp : Mx_ComputeOp<"flatten", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
+def Mx_FlattenOp : Mx_ViewOp<"flatten"> {
   let summary = "[n, a, b, ...] as [n, a*b*...]";
   let arguments = (ins Mx_Tensor:$input);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
   let hasFolder = 1;
 }
-def Mx_SqueezeOp : Mx_ComputeOp<"squeeze", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
+def Mx_SqueezeOp : Mx_ViewOp<"squeeze"> {
   let summary = "the input without axes of size 1; without `axes`: without all of them but the batch";
   let description = [{Errors: an axis of another size, the batch among the axes.}];
   let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
 }
-def Mx_ExpandDimsOp : Mx_ComputeOp<"expand_dims", [DeclareOpInterfaceMethods<Mx_ViewRules>]> {
+def Mx_ExpandDimsOp : Mx_ViewOp<"expand_dims"> {
   let summary = "the input with a new axis of size 1 at place `axis` of the result; negative from its end";
   let arguments = (ins Mx_Tensor:$input, I64Attr:$axis);
   let results = (outs Mx_Tensor:$output);
@@ -40,7 +45,11 @@ def Mx_TransposeOp : Mx_ComputeOp<"transpose"> {
   let hasFolder = 1;
 }
 def Mx_ConcatOp : Mx_ComputeOp<"concat"> {
-  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
+  let extraClassDeclaration = [{
+    ::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }
+    ::mxc::Origin origin() { return ::mxc::Origin::moved; }
+    ::mxc::PaperFacts paperFacts(::mxc::BackwardReads) { return ::mxc::PaperFacts::linear((*this)->getResults()); }
+  }];
   let summary = "the inputs one behind the other along an axis";
   let description = [{Errors: other axes differ; the batch as axis.}];
   let arguments = (ins Variadic<Mx_Tensor>:$inputs, DefaultValuedAttr<I64Attr, "1">:$axis);

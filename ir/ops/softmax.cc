@@ -80,6 +80,13 @@ LogicalResult SoftmaxOp::lower(KernelBuilder& k) {
   return success();
 }
 // A row is read whole before its elements are written, each once after its last reading.
+PaperFacts SoftmaxOp::paperFacts(BackwardReads) {
+  PaperFacts facts = PaperFacts::unknown((*this)->getResults());
+  facts.over = {0};
+  facts.readsOperands = false;
+  facts.overWrite = true;
+  return facts;
+}
 bool SoftmaxOp::canOverwrite(unsigned operand, unsigned result) { return sameStorage(*this, operand, result); }
 
 LogicalResult LogSoftmaxOp::inferTypes() { return inferSoftmax(*this); }

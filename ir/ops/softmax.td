@@ -11,7 +11,12 @@ class Mx_Softmax<string mnemonic, string text> : Mx_ComputeOp<mnemonic> {
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
 }
-def Mx_SoftmaxOp : Mx_Softmax<"softmax", "exp(x) over the sum of exp(x) along an axis">;
+def Mx_SoftmaxOp : Mx_Softmax<"softmax", "exp(x) over the sum of exp(x) along an axis"> {
+  let extraClassDeclaration = [{
+    ::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }
+    ::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);
+  }];
+}
 def Mx_LogSoftmaxOp : Mx_Softmax<"log_softmax", "x less the logarithm of the sum of exp(x) along an axis">;
 
 def Mx_SoftmaxGradOp : Mx_ComputeOp<"softmax_grad"> {

@@ -3,7 +3,6 @@
 //   mxc-opt [--pass=NAME,NAME...] [--lanes=N] [--memory-plan=naive|inplace|coshare|both] [--memory-limit=BYTES] [--disable=NAME,...] [FILE]
 //
 // Without --pass the module is only read, verified and printed; `--pass=all` runs the pipeline. FILE defaults to standard input.
-#include <map>
 #include <string>
 
 #include "ir/mx.h"
@@ -33,10 +32,6 @@ std::vector<std::string> split(llvm::StringRef text) {
 }
 
 bool parse(int argc, char** argv, Command& command) {
-  const std::map<std::string, mxc::MemoryPlan> plans = {{"naive", mxc::MemoryPlan::naive},
-                                                        {"inplace", mxc::MemoryPlan::inplace},
-                                                        {"coshare", mxc::MemoryPlan::coshare},
-                                                        {"both", mxc::MemoryPlan::both}};
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef argument = argv[i];
     if (argument.consume_front("--pass=")) {
@@ -48,9 +43,9 @@ bool parse(int argc, char** argv, Command& command) {
     } else if (argument.consume_front("--memory-limit=")) {
       if (argument.getAsInteger(10, command.options.memoryLimit)) return false;
     } else if (argument.consume_front("--memory-plan=")) {
-      auto plan = plans.find(argument.str());
-      if (plan == plans.end()) return false;
-      command.options.memoryPlan = plan->second;
+      auto plan = mxc::findMemoryPlan(argument);
+      if (!plan) return false;
+      command.options.memoryPlan = *plan;
     } else if (argument == "--print-after-all") {
       command.options.printAfterAll = true;
     } else if (argument.starts_with("--")) {

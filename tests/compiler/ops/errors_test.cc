@@ -68,6 +68,12 @@ std::vector<WrongUse> wrongUses() {
       {"batch_norm", "", {real({kN}), real({4}), real({4}), real({4}), real({4})},
        "expects an input of at least two axes, channels on axis 1, got 4"},
       {"layer_norm", "", {real({kN}), real({4}), real({4})}, "the batch cannot be the normalised axis", 3},
+      {"lrn", "size = 4 : i64", {real({kN, 3, 2})}, "needs an odd size, got 4"},
+      {"lrn", "k = 0.0 : f64", {real({kN, 3, 2})}, "needs k > 0 and alpha >= 0"},
+      {"lrn", "alpha = -1.0 : f64", {real({kN, 3, 2})}, "needs k > 0 and alpha >= 0"},
+      {"lrn", "", {real({kN})}, "expects an input of at least two axes, channels on axis 1, got 4"},
+      {"lrn", "", {real({3, kN})}, "the batch cannot be the channels axis"},
+      {"lrn", "", {integers({kN, 3}, 2)}, "expects a floating-point input, got 'i32'"},
       {"dropout", "rate = 1.0 : f64", {real({kN, 3})}, "needs a rate in [0, 1), got 1.000"},
   };
 }

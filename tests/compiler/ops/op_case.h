@@ -89,6 +89,7 @@ struct OpCase {
 std::vector<OpCase> elementwiseCases();
 std::vector<OpCase> linearCases();  // dense, matmul, conv
 std::vector<OpCase> poolCases();
+std::vector<OpCase> lrnCases();
 std::vector<OpCase> shapeCases();   // shape, reduce, index
 std::vector<OpCase> layerCases();   // norm, softmax, loss
 std::vector<OpCase> stateCases();   // random, update

@@ -1,0 +1,5 @@
+// The lrn family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/lrn.h.inc"

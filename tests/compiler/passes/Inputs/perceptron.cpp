@@ -1,0 +1,10 @@
+// data8 -> fc16 -> relu -> fc10 -> softmax loss: small enough to plan by hand.
+#include <mxc/mxc.h>
+using namespace mxc;
+
+MXC_MODEL(perceptron) {
+  Symbol data = input("data", {batch(4), 8}), label = input("label", {batch(4)}, i32);
+  Symbol logits = dense(relu(dense(data, {.units = 16})), {.units = 10});
+  minimize(softmax_cross_entropy(logits, label));
+  output("probability", softmax(logits));
+}
