@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 namespace mxc::passes {
@@ -78,19 +77,14 @@ constexpr Key kElsewhere[] = {largest, longest, largestProduct, nearest};
 
 // Those in use at time `peak` by one key, then the others by another.
 std::vector<size_t> sortedBlocks(const std::vector<Lifetime>& blocks, int64_t peak, Key atPeak, Key elsewhere) {
-  struct Rank {
-    bool elsewhere;
-    double key, bytes;
-    bool operator<(const Rank& other) const { return std::tie(elsewhere, key, bytes) < std::tie(other.elsewhere, other.key, other.bytes); }
-  };
-  std::vector<Rank> ranks;
+  std::vector<std::tuple<bool, double, double, size_t>> ranks;
   for (const Lifetime& b : blocks) {
     bool inUse = b.begin <= peak && peak <= b.end;
-    ranks.push_back({atPeak != elsewhere && !inUse, (inUse ? atPeak : elsewhere)(b, peak), largest(b, peak)});
+    ranks.push_back({atPeak != elsewhere && !inUse, (inUse ? atPeak : elsewhere)(b, peak), largest(b, peak), ranks.size()});
   }
-  std::vector<size_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ranks[a] < ranks[b]; });
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<size_t> order;
+  for (const auto& rank : ranks) order.push_back(std::get<3>(rank));
   return order;
 }
 

@@ -122,7 +122,15 @@ Figure 7 of the MXNet paper (arXiv 1512.01274): internal variables, one operatio
 
 {table(own_header, own_rows(models))}
 
-With its sharing switched off, `--memory-plan=PLAN`:
+Where the difference to *alive at once* comes from:
+
+- what is computed behind a convolution or a matrix product is stored once, not an operation at a time (pass `fuse`);
+- relu goes behind max pooling and concat (pass `sink`), so that the value before pooling dies at once; the pool keeps an index of one
+  byte an element for its gradient;
+- a parameter's gradient is consumed by its update where it is made; a gradient lies over the activation whose mask it reads;
+- dropout keeps no mask, local response normalisation no scale: both are made again.
+
+With sharing switched off in part or whole, `--memory-plan=PLAN`:
 
 {table(["network", "graph", *PLANS], plan_rows(models))}
 
