@@ -82,7 +82,7 @@ def own_rows(models):
             own, (least, alive) = model.own["both"][function], (model.paper["both"][1][way], model.paper["both"][2][way])
             paper = model.paper["both"][0][way]
             padding = own["peak_live_bytes"] / own["peak_logical_bytes"] - 1
-            yield [name, function, mib(paper), mib(least), mib(alive), f"**{mib(own['arena_bytes'])}**", mib(own["peak_live_bytes"]),
+            yield [name, function, mib(paper), mib(least) if way else "", mib(alive), f"**{mib(own['arena_bytes'])}**", mib(own["peak_live_bytes"]),
                    mib(own["peak_logical_bytes"]), f"{100 * padding:.1f} %", f"{paper / own['arena_bytes']:.2f}"]
 
 
@@ -103,7 +103,7 @@ def page(models):
                   "padding", "paper / mxc"]
     return f"""# Memory
 
-Made by `scripts/memory_table.py BUILD`; do not edit. MiB; batch 64, f32.
+Made by `scripts/memory_table.py BUILD`; do not edit. MiB of f32 at the batch of the model: 64, digits 32.
 
 ## By the paper's rules
 
@@ -116,7 +116,7 @@ Figure 7 of the MXNet paper (arXiv 1512.01274): internal variables, one operatio
 
 - *paper's plan*: in place and co-shared, backward reads what cuDNN reads (the last column above).
 - *minimal reads*: the same planner, where backward reads no more than it must; *alive at once*: the least that any plan for those steps
-  needs.
+  needs, steps that nobody reads left out.
 - *mxc's arena*: what a compiled program reserves for one graph, with kernels fused and ordered; *alive at once*: the least that any
   plan for those kernels in that order needs; *without padding*: the same, less what layouts in blocks of channels add.
 
@@ -136,8 +136,8 @@ With sharing switched off in part or whole, `--memory-plan=PLAN`:
 
 ## Beside the arena
 
-What a training program keeps for as long as it runs: parameters, and the optimizer's and the layers' state. Gradients of parameters take part in the arena,
-unless they are consumed where they are made.
+What a training program keeps for as long as it runs: parameters, and the optimizer's and the layers' state. Gradients of parameters are
+consumed where they are made, or lie in the arena.
 
 {table(["network", "parameters", "state"], state_rows(models))}
 """
