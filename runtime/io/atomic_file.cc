@@ -2,13 +2,16 @@
 #include "runtime/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
 namespace mxc::io {
@@ -18,6 +21,34 @@ std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::Status cannot_write(const std::string& path, int reason, const char* more = "") {
+  return absl::InvalidArgumentError(absl::StrCat(path, ": cannot write: ", std::strerror(reason), more));
+}
+
+// Where the bytes for a path go.
+struct Target {
+  std::string path;
+  bool special = false;  // a device, pipe or socket: it is written as it is
+};
+
+// Follows links, one whose target is not there yet included.
+absl::StatusOr<Target> find_target(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  struct stat info;
+  const bool there = stat(path.c_str(), &info) == 0;
+  if (there && S_ISDIR(info.st_mode)) return cannot_write(path, EISDIR);
+  if (there && !S_ISREG(info.st_mode)) return Target{path, true};
+  std::string at = path;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    char text[PATH_MAX];
+    const ssize_t length = readlink(at.c_str(), text, sizeof text);
+    if (length < 0) return Target{at};  // no link: a file, or nothing yet
+    const std::string next(text, static_cast<size_t>(length));
+    at = next[0] == '/' ? next : absl::StrCat(directory_of(at), "/", next);
+  }
+  return cannot_write(path, ELOOP);
 }
 
 bool write_all(int file, const Piece& piece) {
@@ -41,12 +72,25 @@ void sync_directory(const std::string& path) {
   close(directory);
 }
 
+absl::Status write_special(const std::string& path, const std::vector<Piece>& pieces) {
+  const int file = open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return cannot_write(path, errno);
+  bool good = true;
+  for (const Piece& piece : pieces) good = good && write_all(file, piece);
+  const int reason = errno;
+  close(file);
+  return good ? absl::OkStatus() : cannot_write(path, reason);
+}
+
 }  // namespace
 
 absl::Status write_file_atomically(const std::string& path, const std::vector<Piece>& pieces) {
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".part");
+  const auto target = find_target(path);
+  if (!target.ok()) return target.status();
+  if (target->special) return write_special(path, pieces);
+  const std::string temporary = absl::StrCat(target->path, ".", getpid(), ".part");
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot write: ", std::strerror(errno)));
+  if (file < 0) return cannot_write(path, errno);
   bool good = true;
   for (const Piece& piece : pieces) good = good && write_all(file, piece);
   good = good && fsync(file) == 0;
@@ -54,19 +98,21 @@ absl::Status write_file_atomically(const std::string& path, const std::vector<Pi
   const bool closed = close(file) == 0;
   if (good && !closed) reason = errno;
   good = good && closed;
-  if (good && std::rename(temporary.c_str(), path.c_str()) == 0) {
-    sync_directory(path);
+  if (good && std::rename(temporary.c_str(), target->path.c_str()) == 0) {
+    sync_directory(target->path);
     return absl::OkStatus();
   }
   if (good) reason = errno;
   unlink(temporary.c_str());
-  return absl::InvalidArgumentError(absl::StrCat(path, ": cannot write: ", std::strerror(reason), "; nothing was changed"));
+  return cannot_write(path, reason, "; nothing was changed");
 }
 
 absl::Status check_writable(const std::string& path) {
-  const std::string directory = directory_of(path);
-  if (access(directory.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(path, ": cannot write: ", std::strerror(errno)));
+  const auto target = find_target(path);
+  if (!target.ok()) return target.status();
+  // The slash: what is there must be a directory.
+  const std::string place = target->special ? path : directory_of(target->path) + "/";
+  return access(place.c_str(), target->special ? W_OK : W_OK | X_OK) == 0 ? absl::OkStatus() : cannot_write(path, errno);
 }
 
 }  // namespace mxc::io

@@ -1,5 +1,6 @@
 // Files that appear whole or not at all: the bytes go to a temporary file in the same directory, are forced to disk, and the
 // temporary then takes the final name. If anything fails the temporary is removed and a file of that name stays as it was.
+// A symbolic link stays and its target is replaced; a device, a pipe or the like is written as it is.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ struct Piece {
 // Writes the pieces one after another. Error: `path: No space left on device` and its like; nothing is left behind.
 absl::Status write_file_atomically(const std::string& path, const std::vector<Piece>& pieces);
 
-// An error if a file of this name could not be created now (the directory is missing or not writable).
+// An error if a file of this name could not be written now: it is a directory, or its own directory is missing or not writable.
 absl::Status check_writable(const std::string& path);
 
 }  // namespace mxc::io

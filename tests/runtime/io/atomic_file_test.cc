@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
+#include <cstring>
+#include <thread>
 
 #include "tests/runtime/temp_dir.h"
 
@@ -49,11 +52,59 @@ TEST(AtomicFile, NoSuchDirectory) {
   EXPECT_EQ(write_file_atomically(dir.file("no/a"), {}).message(), dir.file("no/a") + ": cannot write: No such file or directory");
   EXPECT_EQ(check_writable(dir.file("no/a")).message(), dir.file("no/a") + ": cannot write: No such file or directory");
   EXPECT_TRUE(check_writable(dir.file("a")).ok());
-  // A directory in the way is found when the name is taken.
+  EXPECT_EQ(check_writable(dir.write("f", "") + "/a").message(), dir.file("f/a") + ": cannot write: Not a directory");
+}
+
+TEST(AtomicFile, ADirectoryIsNoFile) {
+  TempDir dir;
   std::filesystem::create_directory(dir.file("d"));
-  EXPECT_EQ(write_file_atomically(dir.file("d"), {}).message(),
-            dir.file("d") + ": cannot write: Is a directory; nothing was changed");
+  for (const std::string& path : {dir.file("d"), dir.file("d/")}) {
+    EXPECT_EQ(check_writable(path).message(), path + ": cannot write: Is a directory");
+    EXPECT_EQ(write_file_atomically(path, {}).message(), path + ": cannot write: Is a directory");
+  }
+  EXPECT_EQ(check_writable(dir.file("new/")).message(), dir.file("new/") + ": cannot write: No such file or directory");
   EXPECT_EQ(files_in(dir), 1);
+}
+
+TEST(AtomicFile, LinksAreFollowed) {
+  TempDir dir;
+  std::filesystem::create_directory(dir.file("d"));
+  std::filesystem::create_symlink("d/target", dir.file("relative"));
+  std::filesystem::create_symlink(dir.file("relative"), dir.file("link"));  // to a link to nothing yet
+  for (const char* text : {"first", "second"}) {
+    ASSERT_TRUE(check_writable(dir.file("link")).ok());
+    ASSERT_TRUE(write_file_atomically(dir.file("link"), {{text, std::strlen(text)}}).ok());
+    EXPECT_TRUE(std::filesystem::is_symlink(dir.file("link")) && std::filesystem::is_symlink(dir.file("relative")));
+    EXPECT_FALSE(std::filesystem::is_symlink(dir.file("d/target")));
+    EXPECT_EQ(contents_of(dir.file("d/target")), text);
+  }
+  std::filesystem::create_symlink("round", dir.file("round"));
+  EXPECT_EQ(check_writable(dir.file("round")).message(),
+            dir.file("round") + ": cannot write: Too many levels of symbolic links");
+  std::filesystem::create_symlink("no/where", dir.file("lost"));
+  EXPECT_EQ(check_writable(dir.file("lost")).message(), dir.file("lost") + ": cannot write: No such file or directory");
+}
+
+TEST(AtomicFile, SpecialFilesAreWrittenAsTheyAre) {
+  TempDir dir;
+  const std::string fifo = dir.file("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_TRUE(check_writable(fifo).ok());
+  std::string read;
+  std::thread reader([&] { read = contents_of(fifo); });
+  const absl::Status status = write_file_atomically(fifo, {{"by", 2}, {"tes", 3}});
+  reader.join();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(read, "bytes");
+  EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+  // A link to a device, lest a fault replaces the device itself.
+  std::filesystem::create_symlink("/dev/full", dir.file("full"));
+  EXPECT_TRUE(check_writable(dir.file("full")).ok());
+  EXPECT_EQ(write_file_atomically(dir.file("full"), {{"x", 1}}).message(),
+            dir.file("full") + ": cannot write: No space left on device");
+  EXPECT_TRUE(std::filesystem::is_symlink(dir.file("full")));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  EXPECT_EQ(files_in(dir), 2);
 }
 
 }  // namespace
