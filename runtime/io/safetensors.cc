@@ -170,6 +170,8 @@ absl::Status write_safetensors(const std::string& path, const TensorFile& file) 
   std::vector<Piece> pieces(2);
   uint64_t at = 0;
   for (const Tensor& tensor : file.tensors) {
+    if (tensor.name == kMetadata) return fault(path, absl::StrCat("a tensor cannot be called '", kMetadata, "'"));
+    if (header.contains(tensor.name)) return fault(path, absl::StrCat("two tensors are called '", tensor.name, "'"));
     const char* type = "";
     for (const TypeName& entry : kTypeNames) {
       if (entry.dtype == tensor.dtype) type = entry.name;

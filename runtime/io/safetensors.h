@@ -34,7 +34,8 @@ struct TensorFile {
 absl::StatusOr<TensorFile> read_safetensors(const std::string& path);
 
 // Writes atomically (atomic_file.h), the tensors in the given order, metadata sorted by key: same contents, same bytes.
-// Requires: names are distinct and not "__metadata__"; bytes have the size that dtype and shape say.
+// Error: a name that appears twice or is "__metadata__"; the file cannot be written. Requires: bytes have the size that dtype and
+// shape say.
 absl::Status write_safetensors(const std::string& path, const TensorFile& file);
 
 }  // namespace mxc::io

@@ -56,6 +56,19 @@ TEST(Safetensors, WritesTheFormat) {
   EXPECT_EQ(back->find("n \"q\"")->bytes, "\1");
 }
 
+TEST(Safetensors, NamesThatCannotBeWritten) {
+  TempDir dir;
+  TensorFile file;
+  file.tensors = {{"w", plan::DType::u8, {1}, "a"}, {"v", plan::DType::u8, {1}, "b"}, {"w", plan::DType::u8, {1}, "c"}};
+  EXPECT_EQ(write_safetensors(dir.file("a"), file).message(), dir.file("a") + ": two tensors are called 'w'");
+  file.tensors = {{"__metadata__", plan::DType::u8, {1}, "a"}};
+  for (int with_metadata = 0; with_metadata < 2; ++with_metadata) {
+    EXPECT_EQ(write_safetensors(dir.file("a"), file).message(), dir.file("a") + ": a tensor cannot be called '__metadata__'");
+    file.metadata = {{"a", "1"}};
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir.file("a")));
+}
+
 TEST(Safetensors, Faults) {
   TempDir dir;
   const auto error = [&](const std::string& contents) {
