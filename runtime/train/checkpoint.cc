@@ -1,12 +1,18 @@
 // See checkpoint.h.
 #include "runtime/train/checkpoint.h"
 
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "runtime/core/layout.h"
+#include "runtime/io/printable.h"
+#include "runtime/train/hyper_range.h"
+#include "runtime/train/options.h"
+#include "runtime/train/schedule.h"
 
 namespace mxc::train {
 namespace {
@@ -78,33 +84,153 @@ absl::Status check_tensors(const Model& model, const std::string& path, const io
   return absl::OkStatus();
 }
 
-// Reads one number of the metadata; an absent key leaves the value as it is.
-template <typename T>
-bool take(const io::TensorFile& file, const char* key, T* value) {
-  const auto found = file.metadata.find(key);
-  return found == file.metadata.end() || absl::SimpleAtoi(found->second, value);
-}
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-absl::StatusOr<Progress> read_progress(const std::string& path, const io::TensorFile& file) {
-  Progress progress;
-  bool good = take(file, "step", &progress.step) && take(file, "epoch", &progress.epoch) &&
-              take(file, "position", &progress.position) && take(file, "seed", &progress.seed) &&
-              take(file, "batch", &progress.batch) && take(file, "samples", &progress.samples) &&
-              take(file, "epochs", &progress.epochs) && take(file, "warmup", &progress.warmup);
-  for (const auto& [key, text] : file.metadata) {
-    if (key == "schedule") progress.schedule = text;
-    if (key.rfind("hyper.", 0) == 0) good = good && absl::SimpleAtod(text, &progress.hypers[key.substr(6)]);
-    if (key != "sums") continue;
-    const std::vector<std::string> parts = absl::StrSplit(text, ' ', absl::SkipEmpty());
-    for (const std::string& part : parts) {
-      double value = 0;
-      good = good && absl::SimpleAtod(part.substr(part.rfind('=') + 1), &value);
-      progress.sums.push_back(value);
+// Reads the metadata key by key and keeps the first fault.
+class MetadataReader {
+ public:
+  MetadataReader(const std::string& path, const io::TensorFile& file) : path_(path), file_(file) {}
+
+  const absl::Status& status() const { return status_; }
+
+  // "" if it is missing, which is a fault.
+  std::string text(const std::string& key) {
+    const auto found = file_.metadata.find(key);
+    if (found != file_.metadata.end()) return found->second;
+    if (status_.ok()) status_ = absl::InvalidArgumentError(absl::StrCat(path_, ": metadata '", key, "' is missing"));
+    return "";
+  }
+
+  template <typename T>
+  T integer(const std::string& key, T least, T most) {
+    const std::string written = text(key);
+    T value = least;
+    if (absl::SimpleAtoi(written, &value) && value >= least && value <= most) return value;
+    refuse(key, most == std::numeric_limits<T>::max() ? absl::StrCat("expected a whole number of at least ", least)
+                                                      : absl::StrCat("expected a whole number from ", least, " to ", most));
+    return least;
+  }
+
+  double real(const std::string& key) {
+    double value = 0;
+    if (!absl::SimpleAtod(text(key), &value)) refuse(key, "expected a number");
+    return value;
+  }
+
+  void refuse(const std::string& key, const std::string& expected) {
+    const std::string shown = io::printable(text(key), io::kMostShown);
+    if (status_.ok()) status_ = absl::InvalidArgumentError(absl::StrCat(path_, ": metadata '", key, "' is '", shown, "', ", expected));
+  }
+
+ private:
+  const std::string& path_;
+  const io::TensorFile& file_;
+  absl::Status status_;
+};
+
+void read_sums(const core::PlanView& view, MetadataReader* reader, Progress* progress) {
+  const std::vector<std::string> parts = absl::StrSplit(reader->text("sums"), ' ', absl::SkipEmpty());
+  for (const std::string& part : parts) {
+    double value = 0;
+    if (!absl::SimpleAtod(part, &value)) return reader->refuse("sums", "expected numbers");
+    progress->sums.push_back(value);
+  }
+  const uint32_t graph = view.find_graph(plan::GraphKind::train);
+  size_t count = 0;
+  if (graph != plan::kNone) {
+    for (const plan::Binding& binding : view.outputs(view.graph(graph))) {
+      count += binding.kind == plan::OutputKind::loss || binding.kind == plan::OutputKind::metric ? 1 : 0;
     }
   }
-  good = good && progress.step >= 0 && progress.epoch >= 0 && progress.position >= 0;
-  if (!good) return absl::InvalidArgumentError(absl::StrCat(path, ": the metadata are damaged"));
+  if (parts.size() != count) reader->refuse("sums", absl::StrCat("expected ", count, " numbers, for the losses and metrics"));
+}
+
+void read_hypers(const core::PlanView& view, const io::TensorFile& file, MetadataReader* reader, Progress* progress) {
+  for (const plan::Hyper& hyper : view.hypers()) {
+    const std::string name = view.text(hyper.name), key = "hyper." + name;
+    if (is_internal_hyper(name)) continue;
+    const double value = progress->hypers[name] = reader->real(key);
+    const std::string fault = hyper_fault(name, view.buffer(hyper.buffer).dtype, hyper.default_value, value);
+    if (!fault.empty()) reader->refuse(key, fault.substr(0, fault.find(", not")));
+  }
+  for (const auto& [key, value] : file.metadata) {
+    if (key.rfind("hyper.", 0) == 0 && progress->hypers.count(key.substr(6)) == 0) {
+      reader->refuse(key, "but the program has no such hyper-parameter");
+    }
+  }
+}
+
+// The place in the epoch, and that the steps done are those that lead there.
+void check_place(const Progress& progress, MetadataReader* reader) {
+  const int64_t batch = progress.batch, samples = progress.samples;
+  if (progress.position > samples || (progress.position % batch != 0 && progress.position != samples)) {
+    return reader->refuse("position",
+                          absl::StrCat("expected a multiple of the batch ", batch, ", or the ", samples, " samples of an epoch"));
+  }
+  const auto steps_for = [&](int64_t seen) { return seen / batch + (seen % batch != 0 ? 1 : 0); };
+  int64_t steps = 0;
+  if (__builtin_mul_overflow(progress.epoch, steps_for(samples), &steps) ||
+      __builtin_add_overflow(steps, steps_for(progress.position), &steps) || steps != progress.step) {
+    reader->refuse("step", absl::StrCat("but epoch ", progress.epoch, " and position ", progress.position, " are reached by ",
+                                        static_cast<double>(progress.epoch) * static_cast<double>(steps_for(samples)) +
+                                            static_cast<double>(steps_for(progress.position)),
+                                        " steps"));
+  }
+}
+
+absl::StatusOr<Progress> read_progress(const core::PlanView& view, const std::string& path, const io::TensorFile& file) {
+  MetadataReader reader(path, file);
+  Progress progress;
+  progress.step = reader.integer<int64_t>("step", 0, kMost);
+  progress.epoch = reader.integer<int64_t>("epoch", 0, kMostEpochs);
+  progress.position = reader.integer<int64_t>("position", 0, kMost);
+  progress.seed = reader.integer<uint64_t>("seed", 0, std::numeric_limits<uint64_t>::max());
+  progress.batch = reader.integer<int64_t>("batch", 1, kMost);
+  progress.samples = reader.integer<int64_t>("samples", 1, kMost);
+  progress.epochs = reader.integer<int64_t>("epochs", 1, kMostEpochs);
+  progress.warmup = reader.integer<int64_t>("warmup", 0, kMost);
+  progress.schedule = reader.text("schedule");
+  if (auto schedule = parse_schedule(progress.schedule); !schedule.ok()) {
+    reader.refuse("schedule", std::string(schedule.status().message()));
+  }
+  read_sums(view, &reader, &progress);
+  read_hypers(view, file, &reader, &progress);
+  if (reader.status().ok()) check_place(progress, &reader);
+  if (!reader.status().ok()) return reader.status();
   return progress;
+}
+
+// Empty if the file does not say.
+std::string said(const io::TensorFile& file, const char* key) {
+  const auto found = file.metadata.find(key);
+  return found == file.metadata.end() ? "" : found->second;
+}
+
+// Of which model, and for a resume of which format and optimizer, the file says it is.
+absl::Status check_origin(const Model& model, const std::string& path, const io::TensorFile& file, bool parameters_only) {
+  const std::string format = said(file, "format"), name = said(file, "model"), optimizer = said(file, "optimizer");
+  const std::string shown = io::printable(name, io::kMostShown), kind = io::printable(optimizer, io::kMostShown);
+  if (parameters_only && format != kFormat) return absl::OkStatus();
+  if (format != kFormat) {
+    return refuse(path, model, format.empty() ? "metadata 'format' is missing"
+                                              : absl::StrCat("its format is '", io::printable(format, io::kMostShown),
+                                                             "', this program reads '", kFormat, "'"));
+  }
+  if (name != model.name()) return refuse(path, model, name.empty() ? "metadata 'model' is missing" : "it is of model '" + shown + "'");
+  const std::string compiled = model.fact("optimizer");
+  if (parameters_only || optimizer.empty() || optimizer == compiled) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": was trained with the optimizer '", kind, "', this program has '", compiled,
+                                                 "'; recompile: ", recompile_command(model.view(), kind)));
+}
+
+// Writes the file's tensors into the model's memory.
+void take_tensors(const Model& model, const io::TensorFile& file, const std::vector<Entry>& entries, bool parameters_only) {
+  for (const Entry& entry : entries) {
+    const io::Tensor* tensor = file.find(entry.name);
+    if (tensor == nullptr || (parameters_only && !entry.parameter)) continue;
+    const plan::Buffer& buffer = model.view().buffer(entry.buffer);
+    core::pack(buffer, core::batch_capacity(buffer), tensor->bytes.data(), model.storage().address(buffer));
+  }
 }
 
 }  // namespace
@@ -123,7 +249,9 @@ absl::Status save_checkpoint(const Model& model, const Progress& progress, const
                    {"epochs", absl::StrCat(progress.epochs)},
                    {"schedule", progress.schedule},
                    {"warmup", absl::StrCat(progress.warmup)}};
-  if (const std::string hash = model.fact("hash"); !hash.empty()) file.metadata["hash"] = hash;
+  for (const char* key : {"optimizer", "hash"}) {
+    if (const std::string fact = model.fact(key); !fact.empty()) file.metadata[key] = fact;
+  }
   for (const auto& [name, value] : progress.hypers) file.metadata["hyper." + name] = exact(value);
   std::string sums;
   for (double sum : progress.sums) absl::StrAppend(&sums, sums.empty() ? "" : " ", exact(sum));
@@ -139,21 +267,29 @@ absl::Status save_checkpoint(const Model& model, const Progress& progress, const
   return io::write_safetensors(path, file);
 }
 
-absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& path, bool parameters_only) {
-  const core::PlanView& view = model.view();
+absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& path) {
   auto file = io::read_safetensors(path);
   if (!file.ok()) return file.status();
-  const std::vector<Entry> entries = entries_of(view);
-  if (absl::Status status = check_tensors(model, path, *file, entries, parameters_only); !status.ok()) return status;
-  auto progress = read_progress(path, *file);
-  if (!progress.ok()) return progress;
-  for (const Entry& entry : entries) {
-    const io::Tensor* tensor = file->find(entry.name);
-    if (tensor == nullptr || (parameters_only && !entry.parameter)) continue;
-    const plan::Buffer& buffer = view.buffer(entry.buffer);
-    core::pack(buffer, core::batch_capacity(buffer), tensor->bytes.data(), model.storage().address(buffer));
+  if (absl::Status status = check_origin(model, path, *file, /*parameters_only=*/false); !status.ok()) return status;
+  const std::vector<Entry> entries = entries_of(model.view());
+  if (absl::Status status = check_tensors(model, path, *file, entries, /*parameters_only=*/false); !status.ok()) return status;
+  const std::string hash = said(*file, "hash"), own = model.fact("hash");
+  if (!hash.empty() && !own.empty() && hash != own) {
+    return refuse(path, model, absl::StrCat("its hash is ", io::printable(hash, io::kMostShown), ", the program's ", own));
   }
+  auto progress = read_progress(model.view(), path, *file);
+  if (progress.ok()) take_tensors(model, *file, entries, /*parameters_only=*/false);
   return progress;
+}
+
+absl::Status load_parameters(const Model& model, const std::string& path) {
+  auto file = io::read_safetensors(path);
+  if (!file.ok()) return file.status();
+  if (absl::Status status = check_origin(model, path, *file, /*parameters_only=*/true); !status.ok()) return status;
+  const std::vector<Entry> entries = entries_of(model.view());
+  if (absl::Status status = check_tensors(model, path, *file, entries, /*parameters_only=*/true); !status.ok()) return status;
+  take_tensors(model, *file, entries, /*parameters_only=*/true);
+  return absl::OkStatus();
 }
 
 }  // namespace mxc::train

@@ -3,13 +3,19 @@
 // Tensors are plain row-major whatever layout the program keeps them in: each parameter under its name, each optimizer slot under
 // its binding's name ("conv2d0.weight/momentum"), and other persistent state under its buffer's name. Metadata (strings):
 //     format            "mxc-checkpoint-1"
-//     model, hash       of the program, for people: what decides is that the tensors fit; hash is absent if the Plan has none
+//     model             of the program; so are
+//     optimizer, hash   its kind of optimizer, and a number for its parameters and states (names, shapes, types); absent if the Plan
+//                       has none
 //     step, epoch       steps done; epoch in progress, from 0
 //     position          samples of that epoch already seen
 //     seed, batch, samples   what the order of the data depends on; samples: of the training set
 //     sums              for each loss and metric of the train graph, in order: the sum of value x n over the epoch so far
 //     epochs, schedule, warmup, hyper.NAME   settings of the run, taken over by a resume unless given anew
 // There is no time in it: the same run gives the same bytes.
+//
+// A resume wants all of it to be there, to make sense, and to be of this model, optimizer and hash. Inference wants the parameters
+// alone: files without metadata, of another optimizer or of a program that cannot train serve as well, hence there neither optimizer
+// nor hash is compared; but a checkpoint of this format that names another model is refused there too.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +28,9 @@
 #include "runtime/train/model.h"
 
 namespace mxc::train {
+
+// The longest training: steps and samples of all its epochs can be counted in 64 bits.
+constexpr int64_t kMostEpochs = 1'000'000'000;
 
 // Where a training run is, and what it needs to go on from there bit for bit.
 struct Progress {
@@ -40,9 +49,12 @@ struct Progress {
 
 absl::Status save_checkpoint(const Model& model, const Progress& progress, const std::string& path);
 
-// Loads all tensors (`parameters_only`: just those that inference needs; others may be absent) and returns the metadata.
-// Nothing is changed if anything is wrong. Error (invalid argument): unreadable; of another model, naming the first tensor
-// that is missing, unknown or of another shape or dtype.
-absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& path, bool parameters_only);
+// Loads all tensors and returns where the run was. Nothing is changed if anything is wrong. Error (invalid argument): unreadable; of
+// another format, model or optimizer; a tensor is missing, unknown or of another shape or dtype, named; a key of the metadata is
+// missing or cannot be, named with its value.
+absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& path);
+
+// Loads what inference needs: parameters and the layers' state. Other tensors and the metadata may be there or not. Errors as above.
+absl::Status load_parameters(const Model& model, const std::string& path);
 
 }  // namespace mxc::train

@@ -42,9 +42,7 @@ std::vector<std::string> scalar_names(const GraphRunner& runner) {
 
 absl::StatusOr<int64_t> choose_batch(const GraphRunner& runner, std::optional<int64_t> asked) {
   if (runner.batch() <= 0) return absl::UnimplementedError("a graph without a batch axis cannot read a data set");
-  if (!asked.has_value()) return runner.batch();
-  if (*asked >= 1 && *asked <= runner.batch()) return *asked;
-  return absl::InvalidArgumentError(absl::StrCat("--batch ", *asked, ": the model was compiled for at most ", runner.batch()));
+  return asked.value_or(runner.batch());
 }
 
 absl::Status load_trained(const Model& model, const std::string& path) {
@@ -52,7 +50,7 @@ absl::Status load_trained(const Model& model, const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": no such file; train the model first, or name its checkpoint with --load"));
   }
-  return load_checkpoint(model, path, /*parameters_only=*/true).status();
+  return load_parameters(model, path);
 }
 
 absl::Status run_eval(Model* model, const Options& options, FILE* out) {

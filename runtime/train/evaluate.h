@@ -34,7 +34,8 @@ class Evaluator {
 
 std::vector<std::string> scalar_names(const GraphRunner& runner);
 
-// The batch size asked for, or the compiled one. Error: more than the compiled one, less than 1.
+// The batch size asked for, or the compiled one. Requires: what is asked for is at least 1 and at most the compiled one.
+// Error (unimplemented): the graph has no batch axis.
 absl::StatusOr<int64_t> choose_batch(const GraphRunner& runner, std::optional<int64_t> asked);
 
 // Loads the trained parameters for eval and predict; the error for a missing file says how to get one.

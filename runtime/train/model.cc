@@ -68,6 +68,12 @@ void Model::set_integer(const char* name, uint64_t value) {
   }
 }
 
+std::string recompile_command(const core::PlanView& view, const std::string& optimizer) {
+  const char *source = view.find_fact("source"), *name = view.find_fact("model");
+  return absl::StrCat("mxc compile ", source == nullptr ? "model.cpp" : source, " --optimizer=", optimizer, " -o ",
+                      name == nullptr ? "model" : name);
+}
+
 std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields,
                                       bool optional) {
   const uint32_t graph = view.find_graph(kind);

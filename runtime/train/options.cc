@@ -3,9 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/io/printable.h"
+#include "runtime/train/checkpoint.h"
 #include "runtime/train/exit_code.h"
+#include "runtime/train/hyper_range.h"
+#include "runtime/train/schedule.h"
 
 namespace mxc::train {
 namespace {
@@ -25,9 +35,38 @@ std::string flag_of(std::string name) {
   return "--" + name;
 }
 
+constexpr int64_t kMost = 1'000'000'000'000'000;  // of a count without a limit of its own
+
+// Reads a whole number from `least` to `most`. CLI11's own reading stops at the ends of the type without a word.
+template <typename T>
+T read_integer(const std::string& flag, const std::string& text, T least, T most) {
+  T value = 0;
+  if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) return value;
+  throw CLI::ValidationError(
+      flag, absl::StrCat("expected a whole number from ", least, " to ", most, ", not '", io::printable(text, io::kMostShown), "'"));
+}
+
+template <typename T, typename Place>
+void add_integer(CLI::App* verb, const std::string& flag, T least, T most, Place* place, const std::string& help) {
+  verb->add_option_function<std::string>(
+          flag, [=](const std::string& text) { *place = read_integer<T>(flag, text, least, most); }, help)
+      ->type_name("NUMBER");
+}
+
+// An option that names something: it cannot be empty.
+CLI::Option* add_name(CLI::App* verb, const std::string& flag, std::string* place, const std::string& help) {
+  return verb->add_option_function<std::string>(
+      flag,
+      [=](const std::string& text) {
+        if (text.empty()) throw CLI::ValidationError(flag, "expected a name, not ''");
+        *place = text;
+      },
+      help);
+}
+
 void add_threads(CLI::App* verb, Options* options) {
-  verb->add_option("--threads", options->threads, "threads to compute with (default: one per CPU); the results do not depend on it")
-      ->check(CLI::Range(1, 4096));
+  add_integer<int>(verb, "--threads", 1, 4096, &options->threads,
+                   "threads to compute with (default: one per CPU); the results do not depend on it");
   verb->add_option_function<std::string>(
           "--engine", [options](const std::string& kind) { options->naive = kind == "naive"; },
           "threaded (default): batches load while steps run; or naive: one operation after the other")
@@ -41,44 +80,48 @@ void add_hypers(CLI::App* verb, const core::PlanView& view, Options* options) {
     if (is_internal_hyper(name)) continue;
     std::ostringstream help;
     help << "hyper-parameter (default " << hyper.default_value << ")";
-    verb->add_option_function<double>(
-            flag_of(name), [options, name](const double& value) { options->hypers[name] = value; }, help.str())
-        ->type_name("NUMBER");
+    const auto take = [options, name, dtype = view.buffer(hyper.buffer).dtype, compiled = hyper.default_value](const double& value) {
+      if (const std::string fault = hyper_fault(name, dtype, compiled, value); !fault.empty()) {
+        throw CLI::ValidationError(flag_of(name), fault);
+      }
+      options->hypers[name] = value;
+    };
+    verb->add_option_function<double>(flag_of(name), take, help.str())->type_name("NUMBER");
   }
 }
 
 void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
   CLI::App* verb = app->add_subcommand("train", "train the model and save it");
   verb->callback([options] { options->verb = Verb::train; });
-  verb->add_option("--data", options->data, kDataHelp)->required()->type_name("SOURCE");
-  verb->add_option("--test-data", options->test_data, "data to test on after each epoch (default: the test part of --data)")
+  add_name(verb, "--data", &options->data, kDataHelp)->required()->type_name("SOURCE");
+  add_name(verb, "--test-data", &options->test_data, "data to test on after each epoch (default: the test part of --data)")
       ->type_name("SOURCE");
-  verb->add_option("--epochs", options->epochs, "passes over the data, in the whole training (default 10)")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--steps", options->steps, "stop after this many steps of the whole training")->check(CLI::PositiveNumber);
-  verb->add_option("--batch", options->batch, "samples in a step, at most what the model was compiled for (the default)")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--seed", options->seed, "of the initial parameters, the order of the samples and random operators (default 0)");
+  add_integer<int64_t>(verb, "--epochs", 1, kMostEpochs, &options->epochs, "passes over the data, in the whole training (default 10)");
+  add_integer<int64_t>(verb, "--steps", 1, kMost, &options->steps, "stop after this many steps of the whole training");
+  add_integer<int64_t>(verb, "--batch", 1, kMost, &options->batch,
+                       "samples in a step, at most what the model was compiled for (the default)");
+  add_integer<uint64_t>(verb, "--seed", 0, std::numeric_limits<uint64_t>::max(), &options->seed,
+                        "of the initial parameters, the order of the samples and random operators (default 0)");
   verb->add_option(
       "--schedule", options->schedule,
       "of the learning rate: constant, step:EVERY:FACTOR (EVERY in epochs), exp:FACTOR (per epoch), cosine[:FLOOR], poly[:POWER]");
-  verb->add_option("--warmup", options->warmup, "steps over which the learning rate rises linearly (default 0)")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--optimizer", options->optimizer, "must be the one that the model was compiled with");
+  add_integer<int64_t>(verb, "--warmup", 0, kMost, &options->warmup,
+                       "steps over which the learning rate rises linearly (default 0)");
+  add_name(verb, "--optimizer", &options->optimizer, "must be the one that the model was compiled with");
   add_hypers(verb, view, options);
   add_threads(verb, options);
-  verb->add_option("--log", options->log, "write what happens as lines of JSON")->type_name("FILE");
-  verb->add_option("--trace", options->trace, "write what ran when, in the format of chrome://tracing")->type_name("FILE");
-  verb->add_option("--save", options->save, "where the trained model goes (default " + model_name(view) + ".safetensors)")
+  add_name(verb, "--log", &options->log, "write what happens as lines of JSON")->type_name("FILE");
+  add_name(verb, "--trace", &options->trace, "write what ran when, in the format of chrome://tracing")->type_name("FILE");
+  add_name(verb, "--save", &options->save, "where the trained model goes (default " + model_name(view) + ".safetensors)")
       ->type_name("FILE");
-  verb->add_option("--checkpoint-dir", options->checkpoint_dir, "also keep a checkpoint of every epoch here")->type_name("DIR");
-  verb->add_option("--resume", options->resume, "go on from a checkpoint, bit for bit as if never interrupted")->type_name("FILE");
+  add_name(verb, "--checkpoint-dir", &options->checkpoint_dir, "also keep a checkpoint of every epoch here")->type_name("DIR");
+  add_name(verb, "--resume", &options->resume, "go on from a checkpoint, bit for bit as if never interrupted")->type_name("FILE");
 }
 
 void add_load(CLI::App* verb, const core::PlanView& view, Options* options) {
-  verb->add_option("--load", options->load, "the trained model")->default_str(model_name(view) + ".safetensors")->type_name("FILE");
-  verb->add_option("--data", options->data, kDataHelp)->required()->type_name("SOURCE");
-  verb->add_option("--batch", options->batch, "samples in a run")->check(CLI::PositiveNumber);
+  add_name(verb, "--load", &options->load, "the trained model")->default_str(model_name(view) + ".safetensors")->type_name("FILE");
+  add_name(verb, "--data", &options->data, kDataHelp)->required()->type_name("SOURCE");
+  add_integer<int64_t>(verb, "--batch", 1, kMost, &options->batch, "samples in a run");
   add_threads(verb, options);
 }
 
@@ -87,11 +130,15 @@ void add_predict(CLI::App* app, const core::PlanView& view, Options* options) {
       app->add_subcommand("predict", "show the answers for some samples (of the test part of the data, if there is one)");
   verb->callback([options] { options->verb = Verb::predict; });
   add_load(verb, view, options);
-  CLI::Option* samples = verb->add_option("--samples", options->samples, "which ones, by number from 0")
+  const auto take = [options](const std::vector<std::string>& numbers) {
+    for (const std::string& text : numbers) options->samples.push_back(read_integer<int64_t>("--samples", text, 0, kMost));
+  };
+  CLI::Option* samples = verb->add_option_function<std::vector<std::string>>("--samples", take, "which ones, by number from 0")
                              ->delimiter(',')
-                             ->check(CLI::NonNegativeNumber);
-  verb->add_option("--count", options->count, "the first so many (default 5)")->check(CLI::PositiveNumber)->excludes(samples);
-  verb->add_option("--output", options->output, "write the outputs to FILE.npz or FILE.csv instead of showing them")
+                             ->type_name("NUMBER,...");
+  add_integer<int64_t>(verb, "--count", 1, kMost, &options->count, "the first so many (default 5)");
+  verb->get_option("--count")->excludes(samples);
+  add_name(verb, "--output", &options->output, "write the outputs to FILE.npz or FILE.csv instead of showing them")
       ->type_name("FILE");
 }
 
@@ -99,6 +146,61 @@ std::string one_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
+}
+
+// How many letters must be put in, taken out or replaced to make `b` of `a`.
+size_t letters_apart(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t before = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = before + (a[i] == b[j] ? 0 : 1);
+      before = row[j + 1];
+      row[j + 1] = std::min({replaced, before + 1, row[j] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// The error for a first word that is no verb; empty if it is one, or a flag.
+std::string fault_of_verb(const std::string& word) {
+  const std::vector<std::string> verbs = {"train", "eval", "predict", "info"};
+  if (word.empty() || word[0] == '-' || absl::c_linear_search(verbs, word)) return "";
+  std::string nearest;
+  size_t least = 4;  // further apart is no slip
+  for (const std::string& verb : verbs) {
+    const size_t apart = absl::StartsWith(word, verb) ? 1 : letters_apart(word, verb);
+    if (apart < least) nearest = verb;
+    least = std::min(least, apart);
+  }
+  return absl::StrCat("there is no verb '", word, "'", nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                      "; verbs: ", absl::StrJoin(verbs, ", "));
+}
+
+// The error for values that this program cannot take, whatever the data: empty if there is none.
+std::string fault_of_values(const core::PlanView& view, const Options& options) {
+  if (options.verb == Verb::info) return "";
+  const plan::GraphKind kinds[] = {plan::GraphKind::train, plan::GraphKind::eval, plan::GraphKind::infer};
+  const uint32_t graph = view.find_graph(kinds[static_cast<int>(options.verb)]);
+  const int64_t most = graph == plan::kNone ? 0 : view.graph(graph).batch;
+  if (options.batch.has_value() && most > 0 && *options.batch > most) {
+    return absl::StrCat("--batch ", *options.batch, ": the model was compiled for at most ", most);
+  }
+  const char* compiled = view.find_fact("optimizer");
+  if (!options.optimizer.empty() && (compiled == nullptr || options.optimizer != compiled)) {
+    return absl::StrCat("--optimizer ", options.optimizer, ": this program was compiled with '", compiled == nullptr ? "" : compiled,
+                        "'; recompile: ", recompile_command(view, options.optimizer));
+  }
+  if (options.schedule.has_value()) {
+    if (auto schedule = parse_schedule(*options.schedule); !schedule.ok()) {
+      return absl::StrCat("--schedule ", *options.schedule, ": ", schedule.status().message());
+    }
+  }
+  if (!options.output.empty() && !absl::EndsWith(options.output, ".npz") && !absl::EndsWith(options.output, ".csv")) {
+    return absl::StrCat("--output ", options.output, ": the name must end in .npz or .csv");
+  }
+  return "";
 }
 
 }  // namespace
@@ -120,6 +222,7 @@ int parse_options(int argc, const char* const* argv, const core::PlanView& view,
   CLI::App* info = app.add_subcommand("info", "what the program holds");
   info->callback([options] { options->verb = Verb::info; });
   info->add_flag("--json", options->json, "as JSON");
+  if (argc > 1 && !(*error = fault_of_verb(argv[1])).empty()) return kExitCommandLine;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& fault) {
@@ -131,6 +234,7 @@ int parse_options(int argc, const char* const* argv, const core::PlanView& view,
     *error = one_line(fault.what()) + "; see " + name + " --help";
     return kExitCommandLine;
   }
+  if (!(*error = fault_of_values(view, *options)).empty()) return kExitCommandLine;
   if (options->load.empty()) options->load = name + ".safetensors";
   if (options->save.empty()) options->save = name + ".safetensors";
   return -1;

@@ -177,8 +177,8 @@ absl::Status write_answers(const std::string& path, const std::vector<Answer>& a
 }  // namespace
 
 absl::Status run_predict(Model* model, const Options& options, FILE* out) {
-  if (!options.output.empty() && !absl::EndsWith(options.output, ".npz") && !absl::EndsWith(options.output, ".csv")) {
-    return absl::InvalidArgumentError(absl::StrCat("--output ", options.output, ": the name must end in .npz or .csv"));
+  if (!options.output.empty()) {
+    if (absl::Status status = io::check_writable(options.output); !status.ok()) return status;
   }
   auto runner = GraphRunner::create(model, plan::GraphKind::infer);
   if (!runner.ok()) return runner.status();

@@ -64,8 +64,8 @@ void ProgressDisplay::step(int64_t epoch, int64_t epochs, int64_t seen, int64_t 
   std::string line = "epoch " + std::to_string(epoch + 1) + "/" + std::to_string(epochs) + "  " +
                      std::to_string(seen * 100 / std::max<int64_t>(1, total)) + "%  " + formatted("%.0f samples/s", rate);
   for (size_t i = 0; i < means.size(); ++i) line += "  " + train_[i] + " " + formatted("%.4f", means[i]);
-  const int64_t left = total - seen + (epochs - epoch - 1) * total;
-  line += "  left " + duration_text(static_cast<double>(left) / std::max(rate, 1e-9));
+  const double left = static_cast<double>(total - seen) + static_cast<double>(epochs - epoch - 1) * static_cast<double>(total);
+  line += "  left " + duration_text(left / std::max(rate, 1e-9));
   clear_live();
   std::fputs(line.c_str(), out_);
   if (!terminal_) std::fputc('\n', out_);

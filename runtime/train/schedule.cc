@@ -40,8 +40,7 @@ absl::StatusOr<Schedule> parse_schedule(const std::string& text) {
     if (!good) break;
     return Schedule{form.kind, numbers[0], numbers[1]};
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--schedule ", text, ": expected constant, step:EVERY:FACTOR, exp:FACTOR, cosine[:FLOOR] or poly[:POWER]"));
+  return absl::InvalidArgumentError("expected constant, step:EVERY:FACTOR, exp:FACTOR, cosine[:FLOOR] or poly[:POWER]");
 }
 
 double Schedule::factor(int64_t step, int64_t warmup, int64_t steps_per_epoch, int64_t total_steps) const {

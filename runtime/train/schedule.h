@@ -23,7 +23,7 @@ struct Schedule {
   double factor(int64_t step, int64_t warmup, int64_t steps_per_epoch, int64_t total_steps) const;
 };
 
-// Error: an unknown name, a wrong number of numbers, a number that makes no sense.
+// Error: an unknown name, a wrong number of numbers, a number that makes no sense. It says "expected ...", not where the text is from.
 absl::StatusOr<Schedule> parse_schedule(const std::string& text);
 
 }  // namespace mxc::train

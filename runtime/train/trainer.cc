@@ -1,12 +1,16 @@
 // See trainer.h.
 #include "runtime/train/trainer.h"
 
+#include <poll.h>
+
 #include <exception>
 #include <string>
 
 #include "runtime/engine/core_status.h"
+#include "runtime/io/printable.h"
 #include "runtime/train/evaluate.h"
 #include "runtime/train/exit_code.h"
+#include "runtime/train/ignored_signal.h"
 #include "runtime/train/info.h"
 #include "runtime/train/model.h"
 #include "runtime/train/options.h"
@@ -35,6 +39,17 @@ int run_verb(const plan::Program& program, const core::PlanView& view, const Opt
   return exit_code(*status);
 }
 
+bool reader_has_left(FILE* out) {
+  pollfd end = {fileno(out), POLLOUT, 0};
+  return poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
+}
+
+// Output that could not be written is an error. A training's is a display: if its reader has left (`train | head`), nothing is lost.
+bool output_is_lost(FILE* out, Verb verb) {
+  const bool whole = std::fflush(out) == 0 && std::ferror(out) == 0;
+  return !whole && !(verb == Verb::train && reader_has_left(out));
+}
+
 int run(int argc, char** argv, const plan::Program& program, FILE* out, std::string* name, std::string* error) {
   core::PlanView view;
   if (absl::Status status = engine::from_core(core::PlanView::open(program, &view)); !status.ok()) {
@@ -46,17 +61,19 @@ int run(int argc, char** argv, const plan::Program& program, FILE* out, std::str
   std::string said;
   const int code = parse_options(argc, argv, view, &said, error, &options);
   std::fputs(said.c_str(), out);
-  if (code >= 0) return code;
   absl::Status status;
-  const int result = run_verb(program, view, options, out, &status);
-  *error = std::string(status.message());
+  const int result = code >= 0 ? code : run_verb(program, view, options, out, &status);
+  if (!status.ok()) *error = std::string(status.message());
   if (status.code() == absl::StatusCode::kUnimplemented) *error = "unsupported: " + *error;
-  return result;
+  if (result != kExitOk || !output_is_lost(out, options.verb)) return result;
+  *error = "the output could not be written";
+  return kExitUserError;
 }
 
 }  // namespace
 
 int trainer_main(int argc, char** argv, const plan::Program& program, FILE* out, FILE* err) {
+  const IgnoredSignal too_large(SIGXFSZ);  // writes beyond the limit of a file's size fail instead
   std::string name = "model", error;
   int code = kExitInternal;
   try {
@@ -67,11 +84,7 @@ int trainer_main(int argc, char** argv, const plan::Program& program, FILE* out,
   } catch (const std::exception& fault) {
     error = std::string("internal error: ") + fault.what();
   }
-  if (code == kExitOk && (std::fflush(out) != 0 || std::ferror(out) != 0)) {
-    error = "the output could not be written";
-    code = kExitUserError;
-  }
-  if (!error.empty()) std::fprintf(err, "%s: error: %s\n", name.c_str(), error.c_str());
+  if (!error.empty()) std::fprintf(err, "%s: error: %s\n", name.c_str(), io::printable(error).c_str());
   return code;
 }
 

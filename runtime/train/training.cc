@@ -17,6 +17,7 @@
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/evaluate.h"
 #include "runtime/train/event_log.h"
+#include "runtime/train/ignored_signal.h"
 #include "runtime/train/interrupt.h"
 #include "runtime/train/progress_display.h"
 #include "runtime/train/schedule.h"
@@ -34,7 +35,6 @@ class Training {
   absl::StatusOr<bool> run();
 
  private:
-  absl::Status check_optimizer() const;
   absl::Status open_graphs();
   absl::Status open_sources();
   absl::Status open_outputs();
@@ -47,6 +47,9 @@ class Training {
   absl::Status step(const io::Batch& batch, ProgressDisplay* display);
   absl::Status finish_epoch(double seconds, ProgressDisplay* display);
   absl::Status save(const std::string& path, ProgressDisplay* display);
+  std::string checkpoint_of(int64_t epoch) const {
+    return absl::StrFormat("%s/%s-%04d.safetensors", options_.checkpoint_dir, model_->name(), epoch);
+  }
   bool at_step_limit() const { return options_.steps > 0 && progress_.step >= options_.steps; }
   std::vector<double> means() const;
 
@@ -61,20 +64,12 @@ class Training {
   std::unique_ptr<ProgressDisplay> display_;
   EventLog log_;
   Interrupt interrupt_;
+  IgnoredSignal reader_left_{SIGPIPE};  // a display that nobody reads any more costs no run
   Schedule schedule_;
   Progress progress_;
   int64_t steps_per_epoch_ = 0;
   int64_t done_now_ = 0;  // samples of this epoch trained by this process
 };
-
-absl::Status Training::check_optimizer() const {
-  const std::string compiled = model_->fact("optimizer");
-  if (options_.optimizer.empty() || options_.optimizer == compiled) return absl::OkStatus();
-  const std::string source = model_->fact("source", "model.cpp");
-  return absl::InvalidArgumentError(absl::StrCat("--optimizer ", options_.optimizer, ": this program was compiled with '", compiled,
-                                                 "'; recompile: mxc compile ", source, " --optimizer=", options_.optimizer, " -o ",
-                                                 model_->name()));
-}
 
 absl::Status Training::open_graphs() {
   auto trainer = GraphRunner::create(model_, plan::GraphKind::train);
@@ -112,8 +107,7 @@ absl::Status Training::open_outputs() {
     if (mkdir(options_.checkpoint_dir.c_str(), 0777) != 0 && errno != EEXIST) {
       return absl::InvalidArgumentError(absl::StrCat(options_.checkpoint_dir, ": cannot create: ", std::strerror(errno)));
     }
-    const std::string probe = absl::StrCat(options_.checkpoint_dir, "/x");
-    if (absl::Status status = io::check_writable(probe); !status.ok()) return status;
+    if (absl::Status status = io::check_writable(checkpoint_of(1)); !status.ok()) return status;
   }
   return options_.log.empty() ? absl::OkStatus() : log_.open(options_.log, !options_.resume.empty());
 }
@@ -128,7 +122,7 @@ absl::Status Training::initialise() {
 }
 
 absl::Status Training::resume() {
-  auto loaded = load_checkpoint(*model_, options_.resume, /*parameters_only=*/false);
+  auto loaded = load_checkpoint(*model_, options_.resume);
   if (!loaded.ok()) return loaded.status();
   progress_ = *std::move(loaded);
   const int64_t count = data_.train->count();
@@ -144,7 +138,7 @@ absl::Status Training::resume() {
     return absl::InvalidArgumentError(
         absl::StrCat("--batch ", *options_.batch, ": ", options_.resume, " was begun with ", progress_.batch));
   }
-  if (progress_.position > count || progress_.batch < 1 || progress_.batch > trainer_->batch()) {
+  if (progress_.batch > trainer_->batch()) {
     return absl::InvalidArgumentError(absl::StrCat(options_.resume, ": was trained in batches of ", progress_.batch,
                                                    ", the model was compiled for at most ", trainer_->batch()));
   }
@@ -161,9 +155,9 @@ absl::Status Training::settle_settings() {
     progress_.batch = *batch;
   }
   progress_.epochs = options_.epochs.value_or(fresh ? kDefaultEpochs : progress_.epochs);
-  progress_.schedule = options_.schedule.value_or(fresh || progress_.schedule.empty() ? "constant" : progress_.schedule);
+  progress_.schedule = options_.schedule.value_or(fresh ? "constant" : progress_.schedule);
   progress_.warmup = options_.warmup.value_or(progress_.warmup);
-  progress_.sums.resize(trainer_->scalars().size(), 0);
+  if (fresh) progress_.sums.assign(trainer_->scalars().size(), 0);
   auto schedule = parse_schedule(progress_.schedule);
   if (!schedule.ok()) return schedule.status();
   schedule_ = *schedule;
@@ -185,7 +179,6 @@ absl::Status Training::start_state() {
 }
 
 absl::Status Training::prepare() {
-  if (absl::Status status = check_optimizer(); !status.ok()) return status;
   for (auto part : {&Training::open_graphs, &Training::open_sources, &Training::start_state, &Training::open_outputs}) {
     if (absl::Status status = (this->*part)(); !status.ok()) return status;
   }
@@ -274,8 +267,7 @@ absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   progress_.position = 0;
   std::fill(progress_.sums.begin(), progress_.sums.end(), 0.0);
   if (options_.checkpoint_dir.empty()) return absl::OkStatus();
-  const std::string path = absl::StrFormat("%s/%s-%04d.safetensors", options_.checkpoint_dir, model_->name(), progress_.epoch);
-  return save_checkpoint(*model_, progress_, path);
+  return save_checkpoint(*model_, progress_, checkpoint_of(progress_.epoch));
 }
 
 absl::Status Training::save(const std::string& path, ProgressDisplay* display) {

@@ -43,6 +43,12 @@ class Trainer : public testing::Test {
     EXPECT_EQ(last_.code, expected) << last_.err;
     return contents_of(dir_.file(name));
   }
+  // Writes a checkpoint into the file `changed`, with one key of the metadata changed.
+  std::string write_changed(io::TensorFile file, const std::string& key, const std::string& value) {
+    file.metadata[key] = value;
+    EXPECT_TRUE(io::write_safetensors(dir_.file("changed"), file).ok());
+    return dir_.file("changed");
+  }
   // Runs a command line that must fail with one line, and returns it.
   std::string error(std::vector<std::string> arguments, int code) {
     last_ = run_trainer(plan_, std::move(arguments));
@@ -232,9 +238,84 @@ TEST_F(Trainer, CheckpointOfAnotherModelIsRefused) {
   ASSERT_TRUE(io::write_safetensors(path, file).ok());
   EXPECT_EQ(error({"train", "--data", kDigits, "--resume", path}, 1), refusal + "it has a tensor 'extra' that the model lacks\n");
   file.tensors.pop_back();
-  file.metadata["step"] = "soon";
-  ASSERT_TRUE(io::write_safetensors(path, file).ok());
-  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", path}, 1), "softmax: error: " + path + ": the metadata are damaged\n");
+  // The same shapes, and yet another model: by its name, its hash, its format.
+  plan_ = softmax_plan({.name = "other"});
+  for (const char* verb : {"eval", "predict"}) {
+    EXPECT_EQ(error({verb, "--data", kDigits, "--load", path}, 1),
+              "other: error: " + path + ": not a checkpoint of model 'other': it is of model 'softmax'\n");
+  }
+  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", path}, 1),
+            "other: error: " + path + ": not a checkpoint of model 'other': it is of model 'softmax'\n");
+  plan_ = softmax_plan();
+  const auto resumed = [&](const char* key, const char* value) {
+    io::TensorFile changed = file;
+    changed.metadata[key] = value;
+    if (value[0] == '\0') changed.metadata.erase(key);
+    EXPECT_TRUE(io::write_safetensors(path, changed).ok());
+    return error({"train", "--data", kDigits, "--resume", path}, 1);
+  };
+  EXPECT_EQ(resumed("hash", "89abcdef"), refusal + "its hash is 89abcdef, the program's 0123abcd\n");
+  EXPECT_EQ(resumed("format", "mxc-checkpoint-2"), refusal + "its format is 'mxc-checkpoint-2', this program reads 'mxc-checkpoint-1'\n");
+  EXPECT_EQ(resumed("format", ""), refusal + "metadata 'format' is missing\n");
+  EXPECT_EQ(resumed("model", ""), refusal + "metadata 'model' is missing\n");
+  EXPECT_EQ(resumed("optimizer", "adam"),
+            "softmax: error: " + path + ": was trained with the optimizer 'adam', this program has 'sgd'; recompile: mxc compile "
+            "softmax.cpp --optimizer=adam -o softmax\n");
+}
+
+// Inference takes the parameters of anybody: another optimizer's program, other tools' files.
+TEST_F(Trainer, LoadNeedsParametersAlone) {
+  train("m", {"--steps", "1"});
+  auto file = *io::read_safetensors(dir_.file("m"));
+  file.metadata["optimizer"] = "adam";
+  file.metadata["hash"] = "89abcdef";
+  ASSERT_TRUE(io::write_safetensors(dir_.file("adam"), file).ok());
+  EXPECT_EQ(run_trainer(plan_, {"eval", "--data", kDigits, "--load", dir_.file("adam")}).code, 0);
+  file.metadata = {{"format", "pt"}};
+  std::erase_if(file.tensors, [](const io::Tensor& tensor) { return tensor.name.find('/') != std::string::npos; });
+  ASSERT_TRUE(io::write_safetensors(dir_.file("pt"), file).ok());
+  EXPECT_EQ(run_trainer(plan_, {"eval", "--data", kDigits, "--load", dir_.file("pt")}).code, 0);
+}
+
+TEST_F(Trainer, MetadataThatCannotBe) {
+  train("m", {"--steps", "3"});
+  const std::string path = dir_.file("changed");
+  const auto file = *io::read_safetensors(dir_.file("m"));
+  ASSERT_EQ(file.metadata.at("position"), "96");
+  const auto resumed = [&](const std::string& key, const std::string& value) {
+    io::TensorFile changed = file;
+    changed.metadata[key] = value;
+    if (value == "-") changed.metadata.erase(key);
+    EXPECT_TRUE(io::write_safetensors(path, changed).ok());
+    const std::string said = error({"train", "--data", kDigits, "--resume", path}, 1);
+    const std::string start = "softmax: error: " + path + ": metadata '" + key + "' is ";
+    EXPECT_EQ(said.rfind(start, 0), 0u) << said;
+    return said.substr(start.size());
+  };
+  for (const char* key : {"step", "epoch", "position", "seed", "batch", "samples", "sums", "epochs", "schedule", "warmup", "hyper.lr"}) {
+    EXPECT_EQ(resumed(key, "-"), "missing\n");
+  }
+  EXPECT_EQ(resumed("step", "soon"), "'soon', expected a whole number of at least 0\n");
+  EXPECT_EQ(resumed("step", "-1"), "'-1', expected a whole number of at least 0\n");
+  EXPECT_EQ(resumed("step", "4"), "'4', but epoch 0 and position 96 are reached by 3 steps\n");
+  EXPECT_EQ(error({"train", "--data", kDigits, "--resume", write_changed(file, "epoch", "9")}, 1),
+            "softmax: error: " + path + ": metadata 'step' is '3', but epoch 9 and position 96 are reached by 408 steps\n");
+  EXPECT_EQ(resumed("epochs", "-5"), "'-5', expected a whole number from 1 to 1000000000\n");
+  EXPECT_EQ(resumed("warmup", "-3"), "'-3', expected a whole number of at least 0\n");
+  EXPECT_EQ(resumed("batch", "0"), "'0', expected a whole number of at least 1\n");
+  EXPECT_EQ(resumed("seed", "-1"), "'-1', expected a whole number of at least 0\n");
+  EXPECT_EQ(resumed("schedule", "fast\n").rfind("'fast\\n', expected constant, ", 0), 0u);
+  for (const char* position : {"99999", "95", "1440"}) {
+    EXPECT_EQ(resumed("position", position),
+              "'" + std::string(position) + "', expected a multiple of the batch 32, or the 1438 samples of an epoch\n");
+  }
+  EXPECT_EQ(resumed("sums", "1"), "'1', expected 2 numbers, for the losses and metrics\n");
+  EXPECT_EQ(resumed("sums", "1 2 3"), "'1 2 3', expected 2 numbers, for the losses and metrics\n");
+  EXPECT_EQ(resumed("sums", "1 x"), "'1 x', expected numbers\n");
+  EXPECT_EQ(resumed("hyper.lr", "nan"), "'nan', expected a number of at least 0\n");
+  EXPECT_EQ(resumed("hyper.momentum", "1"), "'1', expected a number of at least 0 and below 1\n");
+  EXPECT_EQ(resumed("hyper.momentum", "much"), "'much', expected a number\n");
+  EXPECT_EQ(resumed("hyper.beta1", "0.5"), "'0.5', but the program has no such hyper-parameter\n");
 }
 
 TEST_F(Trainer, CheckpointOfEveryEpoch) {
@@ -285,8 +366,10 @@ TEST_F(Trainer, PredictShowsPictures) {
   }
   EXPECT_EQ(error({"predict", "--data", kDigits, "--load", dir_.file("m"), "--samples", "359"}, 1),
             "softmax: error: --samples 359: " + kDigits + " has samples 0 to 358\n");
-  EXPECT_EQ(error({"predict", "--data", kDigits, "--load", dir_.file("m"), "--output", "x.txt"}, 1),
+  EXPECT_EQ(error({"predict", "--data", kDigits, "--load", dir_.file("m"), "--output", "x.txt"}, 2),
             "softmax: error: --output x.txt: the name must end in .npz or .csv\n");
+  EXPECT_EQ(error({"predict", "--data", kDigits, "--load", dir_.file("m"), "--output", dir_.file("no/x.csv")}, 1),
+            "softmax: error: " + dir_.file("no/x.csv") + ": cannot write: No such file or directory\n");
 }
 
 TEST_F(Trainer, PredictWithoutLabelsAndIntoFiles) {
@@ -348,7 +431,11 @@ TEST_F(Trainer, Info) {
 TEST_F(Trainer, WrongCommandLines) {
   EXPECT_EQ(error({}, 2), "softmax: error: A subcommand is required; see softmax --help\n");
   EXPECT_EQ(error({"train"}, 2), "softmax: error: --data is required; see softmax --help\n");
-  EXPECT_EQ(error({"train", "--data", "x", "--epochs", "0"}, 2).rfind("softmax: error: --epochs: ", 0), 0u);
+  EXPECT_EQ(error({"trian"}, 2),
+            "softmax: error: there is no verb 'trian'; did you mean 'train'?; verbs: train, eval, predict, info\n");
+  EXPECT_EQ(error({"evaluate"}, 2),
+            "softmax: error: there is no verb 'evaluate'; did you mean 'eval'?; verbs: train, eval, predict, info\n");
+  EXPECT_EQ(error({"compile"}, 2), "softmax: error: there is no verb 'compile'; verbs: train, eval, predict, info\n");
   EXPECT_EQ(error({"train", "--data", "x", "--beta1", "0.9"}, 2).rfind("softmax: error: The following argument", 0), 0u);
   EXPECT_EQ(error({"train", "--data", "x", "--step", "3"}, 2).rfind("softmax: error: The following argument", 0),
             0u);  // counted, not set
@@ -367,16 +454,67 @@ TEST_F(Trainer, WrongCommandLines) {
   }
 }
 
+TEST_F(Trainer, WrongNumbersOnTheCommandLine) {
+  const auto refused = [&](const std::string& flag, const std::string& value) {
+    const std::string said = error({"train", "--data", "x", flag, value}, 2);
+    const std::string start = "softmax: error: " + flag + ": expected ", end = "; see softmax --help\n";
+    EXPECT_EQ(said.rfind(start, 0), 0u) << said;
+    EXPECT_EQ(said.substr(said.size() - end.size()), end) << said;
+    return said.substr(start.size(), said.size() - start.size() - end.size());
+  };
+  EXPECT_EQ(refused("--epochs", "0"), "a whole number from 1 to 1000000000, not '0'");
+  EXPECT_EQ(refused("--epochs", "99999999999999999999"), "a whole number from 1 to 1000000000, not '99999999999999999999'");
+  EXPECT_EQ(refused("--epochs", "2.5"), "a whole number from 1 to 1000000000, not '2.5'");
+  EXPECT_EQ(refused("--seed", "99999999999999999999999"),
+            "a whole number from 0 to 18446744073709551615, not '99999999999999999999999'");
+  EXPECT_EQ(refused("--seed", "-1"), "a whole number from 0 to 18446744073709551615, not '-1'");
+  for (const char* flag : {"--steps", "--batch"}) EXPECT_EQ(refused(flag, "0"), "a whole number from 1 to 1000000000000000, not '0'");
+  EXPECT_EQ(refused("--warmup", "-1"), "a whole number from 0 to 1000000000000000, not '-1'");
+  EXPECT_EQ(refused("--threads", "0"), "a whole number from 1 to 4096, not '0'");
+  for (const char* lr : {"nan", "inf", "-1"}) EXPECT_EQ(refused("--lr", lr), std::string("a number of at least 0, not ") + lr);
+  EXPECT_EQ(refused("--momentum", "1"), "a number of at least 0 and below 1, not 1");
+  for (const char* flag : {"--save", "--resume", "--log", "--trace", "--checkpoint-dir", "--optimizer", "--test-data"}) {
+    EXPECT_EQ(refused(flag, ""), "a name, not ''");
+  }
+  EXPECT_EQ(error({"train", "--data", "x", "--batch", "33"}, 2),
+            "softmax: error: --batch 33: the model was compiled for at most 32\n");
+  EXPECT_EQ(error({"train", "--data", "x", "--schedule", "fast"}, 2),
+            "softmax: error: --schedule fast: expected constant, step:EVERY:FACTOR, exp:FACTOR, cosine[:FLOOR] or poly[:POWER]\n");
+  for (const char* verb : {"eval", "predict"}) {
+    EXPECT_EQ(error({verb, "--data", "x", "--batch", "33"}, 2),
+              "softmax: error: --batch 33: the model was compiled for at most 32\n");
+  }
+  EXPECT_EQ(error({"predict", "--data", "x", "--samples", "1,-2"}, 2),
+            "softmax: error: --samples: expected a whole number from 0 to 1000000000000000, not '-2'; see softmax --help\n");
+  EXPECT_EQ(error({"predict", "--data", "x", "--count", "none"}, 2),
+            "softmax: error: --count: expected a whole number from 1 to 1000000000000000, not 'none'; see softmax --help\n");
+}
+
+// What cannot be written is found before the training, not after it.
+TEST_F(Trainer, OutputsThatAreDirectories) {
+  std::filesystem::create_directory(dir_.file("d"));
+  for (const std::string& path : {dir_.file("d"), dir_.file("d/")}) {
+    const std::string refusal = "softmax: error: " + path + ": cannot write: Is a directory\n";
+    EXPECT_EQ(error({"train", "--data", kDigits, "--save", path}, 1), refusal);
+    EXPECT_EQ(last_.out, "");
+    EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("m"), "--trace", path}, 1), refusal);
+    EXPECT_EQ(last_.out, "");
+  }
+  EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("m"), "--checkpoint-dir", dir_.write("f", "")}, 1),
+            "softmax: error: " + dir_.file("f") + "/softmax-0001.safetensors: cannot write: Not a directory\n");
+}
+
+TEST_F(Trainer, NothingOfAFileReachesTheTerminal) {
+  const std::string path = dir_.write("a\x1b[31m\n.csv", "1\n");
+  EXPECT_EQ(error({"train", "--data", "csv:" + path}, 1).rfind("softmax: error: csv:" + dir_.file("a\\x1b[31m\\n.csv") + ": ", 0), 0u);
+}
+
 TEST_F(Trainer, WrongInput) {
-  EXPECT_EQ(error({"train", "--data", kDigits, "--optimizer", "adam"}, 1),
+  EXPECT_EQ(error({"train", "--data", kDigits, "--optimizer", "adam"}, 2),
             "softmax: error: --optimizer adam: this program was compiled with 'sgd'; recompile: mxc compile softmax.cpp "
             "--optimizer=adam -o softmax\n");
   EXPECT_EQ(run_trainer(plan_, {"train", "--data", kDigits, "--optimizer", "sgd", "--steps", "1", "--save", dir_.file("m")}).code,
             0);
-  EXPECT_EQ(error({"train", "--data", kDigits, "--batch", "33"}, 1),
-            "softmax: error: --batch 33: the model was compiled for at most 32\n");
-  EXPECT_EQ(error({"train", "--data", kDigits, "--schedule", "fast"}, 1).rfind("softmax: error: --schedule fast: expected ", 0),
-            0u);
   EXPECT_EQ(error({"train", "--data", "csv:" + dir_.file("none")}, 1),
             "softmax: error: " + dir_.file("none") + ": No such file or directory\n");
   EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("no/m")}, 1),
