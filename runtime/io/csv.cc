@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "runtime/io/hold_out.h"
+#include "runtime/io/printable.h"
 #include "runtime/io/read_file.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/table.h"
@@ -87,6 +88,7 @@ class Lines {
 struct Layout {
   int64_t width = 0;
   bool has_header = false;
+  bool may_have_header = false;             // nobody said that the first row, a sample, is none
   std::vector<std::string> names;           // of the header; empty without one
   std::vector<std::vector<int64_t>> taken;  // by input; empty: an optional input that is not there
 };
@@ -188,10 +190,15 @@ absl::StatusOr<Layout> read_layout(const Uri& uri, const std::vector<Field>& inp
   if (mode != "auto" && mode != "yes" && mode != "no") {
     return absl::InvalidArgumentError(absl::StrCat(uri.text, ": header must be auto, yes or no, not '", mode, "'"));
   }
+  // One number, and it is a sample: a gap or a slip in the first row must not cost it.
   double ignored = 0;
-  bool words = false;
-  for (const Cell& cell : cells) words |= !parse_number(cell, &ignored);
-  layout.has_header = mode == "yes" || (mode == "auto" && words);
+  bool numbers = false, text_there = false;
+  for (const Cell& cell : cells) {
+    numbers |= parse_number(cell, &ignored);
+    text_there |= cell.begin != cell.end;
+  }
+  layout.has_header = mode == "yes" || (mode == "auto" && text_there && !numbers);
+  layout.may_have_header = mode == "auto" && !layout.has_header;
   if (layout.has_header) {
     for (const Cell& cell : cells) layout.names.push_back(cell.text());
   }
@@ -207,7 +214,7 @@ void append(std::string* bytes, T value) {
 // Appends one cell to a column; the error text if it is not a number of the column's kind.
 std::string append_cell(const Cell& cell, Column* column) {
   double value = 0;
-  if (!parse_number(cell, &value)) return absl::StrCat("'", cell.text(), "' is not a number");
+  if (!parse_number(cell, &value)) return absl::StrCat("'", printable(cell.text(), kMostShown), "' is not a number");
   if (column->stored == plan::DType::f32) {
     append(&column->bytes, static_cast<float>(value));
   } else if (column->stored == plan::DType::f64) {
@@ -234,7 +241,9 @@ absl::Status read_rows(const Uri& uri, const std::string& text, const Layout& la
       for (int64_t c : taken[i]) {
         const std::string fault = append_cell(cells[c], &(*columns)[i]);
         if (fault.empty()) continue;
-        return absl::InvalidArgumentError(absl::StrCat(uri.path, ":", lines.number(), ": column ", c, ": ", fault));
+        const bool first = line_of_row->empty() && layout.may_have_header;
+        return absl::InvalidArgumentError(absl::StrCat(uri.path, ":", lines.number(), ": column ", c, ": ", fault,
+                                                       first ? "; if this row is a header, say header=yes" : ""));
       }
     }
     line_of_row->push_back(lines.number());

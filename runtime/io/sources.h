@@ -25,10 +25,11 @@ absl::StatusOr<DataSplits> open_cifar(const Uri& uri, const std::vector<Field>& 
 
 // `csv:FILE`: numbers separated by commas, plain or gzip. INPUT=COLUMNS takes columns by number from 0 (`64`), range (`0-63`),
 // name in the header (`label`) or a list of these (`0-3,7,area`). One input may be left without: it gets the remaining columns,
-// in order. header=auto|yes|no (auto: the first row is a header if one of its cells is no number).
+// in order. header=auto|yes|no (auto: the first row is a header if none of its cells is a number).
 absl::StatusOr<DataSplits> open_csv(const Uri& uri, const std::vector<Field>& inputs);
 
 // `npz:FILE`: arrays of NumPy's savez or savez_compressed, first axis the samples; f32, f64, u8, i8, bool, i32, i64, C order.
+// Arrays of other kinds are left out: an error only if the model asks for one.
 absl::StatusOr<DataSplits> open_npz(const Uri& uri, const std::vector<Field>& inputs);
 
 // `images:DIR`: JPEG and PNG pictures, decoded when a batch wants them. DIR holds class folders, or `train` and perhaps `test` with

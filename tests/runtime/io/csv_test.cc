@@ -45,6 +45,33 @@ TEST(Csv, HeaderNamesQuotesAndWords) {
             "csv:" + years + "?y=2&header=maybe: header must be auto, yes or no, not 'maybe'");
 }
 
+// A row with a number in it is a sample: a gap or a slip in the first one is an error, not a header.
+TEST(Csv, TheFirstRowIsNotLost) {
+  TempDir dir;
+  const std::string hint = "; if this row is a header, say header=yes";
+  const std::string gap = dir.write("gap", "1,,0\n3,4,1\n"), slip = dir.write("slip", "\n1,2,0x\n3,4,1\n");
+  EXPECT_EQ(error_of("csv:" + gap + "?y=2", kInputs), gap + ":1: column 1: '' is not a number" + hint);
+  EXPECT_EQ(error_of("csv:" + gap + "?y=2&header=no", kInputs), gap + ":1: column 1: '' is not a number");
+  EXPECT_EQ(error_of("csv:" + slip + "?y=2", kInputs), slip + ":2: column 2: '0x' is not a number" + hint);
+  auto asked = open_data("csv:" + slip + "?y=0x&header=yes", kInputs);
+  ASSERT_TRUE(asked.ok()) << asked.status();
+  EXPECT_EQ(asked->train->count(), 1);
+  // A column of words that nobody asked for.
+  auto flowers = open_data("csv:" + dir.write("flowers", "rose,1,2,0\naster,3,4,1\n") + "?x=1-2&y=3", kInputs);
+  ASSERT_TRUE(flowers.ok()) << flowers.status();
+  EXPECT_EQ(read_rows<float>(*flowers->train, "x", {0, 1}), (std::vector<float>{1, 2, 3, 4}));
+  // Neither words nor numbers: no header.
+  EXPECT_EQ(error_of("csv:" + dir.write("commas", ",,\n1,2,0\n") + "?y=2", kInputs),
+            dir.file("commas") + ":1: column 0: '' is not a number" + hint);
+}
+
+TEST(Csv, OddCellsAreShownEscapedAndCut) {
+  TempDir dir;
+  const std::string file = dir.write("a.csv", "1,2,0\n3,\x1b[31m\xff,0\n"), wide = dir.write("b.csv", "1,2,0\n3," + std::string(500, 'x') + ",0\n");
+  EXPECT_EQ(error_of("csv:" + file + "?y=2", kInputs), file + ":2: column 1: '\\x1b[31m\\xff' is not a number");
+  EXPECT_EQ(error_of("csv:" + wide + "?y=2", kInputs), wide + ":2: column 1: '" + std::string(60, 'x') + "...' is not a number");
+}
+
 TEST(Csv, OptionalInputsMayBeAbsent) {
   TempDir dir;
   const std::string file = dir.write("a.csv", "1,2\n3,4\n");
@@ -127,7 +154,7 @@ TEST(Csv, Digits) {
 }
 
 TEST(OpenData, UnknownScheme) {
-  EXPECT_EQ(error_of("hdf5:x", kInputs), "hdf5:x: unknown kind of data 'hdf5'; known: mnist, cifar10, cifar100, csv, npz");
+  EXPECT_EQ(error_of("hdf5:x", kInputs), "hdf5:x: unknown kind of data 'hdf5'; known: mnist, cifar10, cifar100, csv, npz, images, random, text");
 }
 
 }  // namespace
