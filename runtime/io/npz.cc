@@ -13,6 +13,7 @@
 #include "runtime/core/plan_view.h"
 #include "runtime/io/dataset.h"
 #include "runtime/io/hold_out.h"
+#include "runtime/io/printable.h"
 #include "runtime/io/read_file.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/table.h"
@@ -60,8 +61,13 @@ std::string value_after(const std::string& header, const std::string& key) {
 }
 
 absl::Status parse_header(const std::string& header, const std::string& place, NpyArray* array) {
-  const std::string type = value_after(header, "descr"), order = value_after(header, "fortran_order"),
-                    shape = value_after(header, "shape");
+  const std::string type = value_after(header, "descr");
+  if (!type.empty() && type[0] == '[') {
+    const std::string fields = type.substr(0, type.find(']') + 1);
+    return absl::UnimplementedError(
+        absl::StrCat(place, ": NumPy type ", printable(fields, kMostShown), ", a record; save its fields as arrays of their own"));
+  }
+  const std::string order = value_after(header, "fortran_order"), shape = value_after(header, "shape");
   const size_t close = shape.find(')');
   if (type.size() < 3 || order.empty() || shape.empty() || shape[0] != '(' || close == std::string::npos) {
     return damaged(place, "the NPY header is damaged");
@@ -75,7 +81,7 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
   }
   if (!known)
     return absl::UnimplementedError(
-        absl::StrCat(place, ": NumPy type '", code, "'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian"));
+        absl::StrCat(place, ": NumPy type '", printable(code, kMostShown), "'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian"));
   if (order.rfind("True", 0) == 0) return absl::UnimplementedError(absl::StrCat(place, ": Fortran order; save it in C order"));
 
   uint64_t elements = 1;
@@ -87,7 +93,7 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
     if (part.find_first_not_of(' ') == std::string::npos) continue;
     int64_t extent = 0;
     if (!absl::SimpleAtoi(part, &extent) || extent < 0)
-      return damaged(place, absl::StrCat("the NPY header has a bad shape '", part, "'"));
+      return damaged(place, absl::StrCat("the NPY header has a bad shape '", printable(part, kMostShown), "'"));
     array->shape.push_back(extent);
     // An extent of 0 counts as 1: the other extents alone must make a size that can be.
     const uint64_t factor = std::max<uint64_t>(1, static_cast<uint64_t>(extent));
@@ -204,20 +210,30 @@ absl::StatusOr<NpyArray> parse_npy(const std::string& bytes, const std::string& 
   return array;
 }
 
-absl::StatusOr<std::vector<std::pair<std::string, NpyArray>>> read_npz(const std::string& path) {
+absl::StatusOr<std::vector<NpzEntry>> read_npz_entries(const std::string& path) {
   auto file = read_file(path);
   if (!file.ok()) return file.status();
   auto entries = read_directory(*file, path);
   if (!entries.ok()) return entries.status();
-  std::vector<std::pair<std::string, NpyArray>> arrays;
+  std::vector<NpzEntry> arrays;
   for (const Entry& entry : *entries) {
     const std::string name = entry.name.substr(0, entry.name.rfind(".npy"));
     const std::string place = absl::StrCat(path, ": array '", name, "'");
     auto bytes = read_entry(*file, entry, place);
-    if (!bytes.ok()) return bytes.status();
-    auto array = parse_npy(*bytes, place);
-    if (!array.ok()) return array.status();
-    arrays.emplace_back(name, *std::move(array));
+    auto array = bytes.ok() ? parse_npy(*bytes, place) : bytes.status();
+    if (!array.ok() && array.status().code() != absl::StatusCode::kUnimplemented) return array.status();
+    arrays.push_back({name, std::move(array)});
+  }
+  return arrays;
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, NpyArray>>> read_npz(const std::string& path) {
+  auto entries = read_npz_entries(path);
+  if (!entries.ok()) return entries.status();
+  std::vector<std::pair<std::string, NpyArray>> arrays;
+  for (NpzEntry& entry : *entries) {
+    if (!entry.array.ok()) return entry.array.status();
+    arrays.emplace_back(entry.name, *std::move(entry.array));
   }
   return arrays;
 }
@@ -271,27 +287,48 @@ std::string npz_bytes(const std::vector<std::pair<std::string, NpyArray>>& array
   return out;
 }
 
+namespace {
+
+// Is the array of this name one that an input takes? An optional input takes it only if the address says so.
+bool is_asked_for(const Uri& uri, const std::vector<Field>& inputs, const std::string& name) {
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Field& input) {
+    const std::string* field = uri.find(input.name);
+    return field == nullptr ? input.name == name && !input.optional : *field == name;
+  });
+}
+
+Column make_column(const std::string& path, const std::string& name, NpyArray array, double scale) {
+  Column column;
+  column.name = name;
+  column.shape.assign(array.shape.begin() + 1, array.shape.end());
+  column.stored = array.dtype;
+  column.bytes = std::move(array.bytes);
+  column.divisor = scale;
+  column.place = [place = absl::StrCat(path, ": array '", name, "'")](int64_t row, int64_t) {
+    return absl::StrCat(place, ", row ", row);
+  };
+  return column;
+}
+
+}  // namespace
+
 absl::StatusOr<DataSplits> open_npz(const Uri& uri, const std::vector<Field>& inputs) {
   auto scale = scale_of(uri, 1);
   if (!scale.ok()) return scale.status();
-  auto arrays = read_npz(uri.path);
-  if (!arrays.ok()) return arrays.status();
+  auto entries = read_npz_entries(uri.path);
+  if (!entries.ok()) return entries.status();
   std::vector<Column> columns;
-  for (auto& [name, array] : *arrays) {
-    if (array.shape.empty()) continue;  // a scalar holds no samples
-    Column column;
-    column.name = name;
-    column.shape.assign(array.shape.begin() + 1, array.shape.end());
-    column.stored = array.dtype;
-    column.bytes = std::move(array.bytes);
-    column.divisor = *scale;
-    column.place = [place = absl::StrCat(uri.path, ": array '", name, "'")](int64_t row, int64_t) {
-      return absl::StrCat(place, ", row ", row);
-    };
-    columns.push_back(std::move(column));
+  std::string left_out;
+  for (NpzEntry& entry : *entries) {
+    if (!entry.array.ok()) {
+      if (is_asked_for(uri, inputs, entry.name)) return entry.array.status();
+      absl::StrAppend(&left_out, "; left out: ", entry.array.status().message());
+    } else if (!entry.array->shape.empty()) {  // a scalar holds no samples
+      columns.push_back(make_column(uri.path, entry.name, *std::move(entry.array), *scale));
+    }
   }
   auto whole = make_table(uri, {"scale", "holdout", "holdout_seed"}, inputs, std::move(columns));
-  if (!whole.ok()) return whole.status();
+  if (!whole.ok()) return absl::Status(whole.status().code(), absl::StrCat(whole.status().message(), left_out));
   return hold_out(uri, *std::move(whole));
 }
 

@@ -20,7 +20,16 @@ struct NpyArray {
 // Error: wrong magic, damaged header, Fortran order, big-endian, another type than f32 f64 i8 u8 bool i32 i64, truncated.
 absl::StatusOr<NpyArray> parse_npy(const std::string& bytes, const std::string& place);
 
-// The arrays of an archive in its own order, names without ".npy". Entries may be stored or deflated; checksums are checked.
+// An array of an archive. An error (unimplemented) if it is of a kind that is not read.
+struct NpzEntry {
+  std::string name;  // without ".npy"
+  absl::StatusOr<NpyArray> array;
+};
+
+// The entries of an archive in its own order. Error: the archive or an array is damaged.
+absl::StatusOr<std::vector<NpzEntry>> read_npz_entries(const std::string& path);
+
+// The arrays of an archive, all of them or an error, names without ".npy". Entries may be stored or deflated; checksums are checked.
 absl::StatusOr<std::vector<std::pair<std::string, NpyArray>>> read_npz(const std::string& path);
 
 // The bytes of an NPY (version 1) file and of an archive of stored entries, dated 1980-01-01: same arrays, same bytes.

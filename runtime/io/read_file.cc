@@ -22,7 +22,7 @@ absl::Status system_error(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
 }
 
-// Unpacks one or several concatenated streams.
+// Unpacks one or several concatenated streams. Zeros after the last gzip stream are padding, as gzip takes them (tapes, blocks).
 absl::StatusOr<std::string> unpack(const char* data, uint64_t bytes, int window, uint64_t size_hint, const std::string& place) {
   z_stream stream{};
   if (inflateInit2(&stream, window) != Z_OK) return absl::InternalError(absl::StrCat(place, ": zlib cannot start"));
@@ -43,6 +43,7 @@ absl::StatusOr<std::string> unpack(const char* data, uint64_t bytes, int window,
     made += room - stream.avail_out;
     const bool at_end = used == bytes;
     if (code == Z_STREAM_END && !at_end && window == kGzipWindow) {
+      if (std::all_of(data + used, data + bytes, [](char byte) { return byte == 0; })) break;
       code = inflateReset(&stream);
       continue;
     }

@@ -12,7 +12,7 @@ namespace mxc::io {
 absl::StatusOr<std::string> read_file(const std::string& path);
 
 // The same; contents that start with the gzip magic are unpacked.
-// Error: `path: byte N: gzip data end early` or `... are damaged`.
+// Zeros after the end are padding. Error: `path: byte N: compressed data end early` or `... are damaged`.
 absl::StatusOr<std::string> read_file_unpacked(const std::string& path);
 
 // Raw deflate data (no gzip or zlib header) of a known unpacked size. `place` names the data in errors.

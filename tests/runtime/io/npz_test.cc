@@ -1,4 +1,5 @@
-// Reading what NumPy wrote (data/*.npz: np.savez and np.savez_compressed of image = arange(24).reshape(4,2,3)/8, label = 3 1 0 2),
+// Reading what NumPy wrote (data/*.npz: np.savez and np.savez_compressed of image = arange(24).reshape(4,2,3)/8, label = 3 1 0 2;
+// mixed.npz also words = the strings a b c d, records = zeros(4, [('x', '<f4'), ('shape', '<i4')])),
 // and writing what is read back; that NumPy itself reads it is tested by npz_with_numpy.
 #include "runtime/io/npz.h"
 
@@ -34,6 +35,26 @@ TEST(Npz, OtherTypes) {
   EXPECT_EQ(read_rows<float>(*data->train, "w", {0, 3}), (std::vector<float>{0, 3}));
   EXPECT_EQ(read_rows<int32_t>(*data->train, "b", {0, 1, 2, 3}), (std::vector<int32_t>{1, 0, 1, 1}));
   EXPECT_EQ(read_rows<int64_t>(*data->train, "u", {3}), std::vector<int64_t>{255});
+}
+
+// Arrays of kinds that are not read matter only if the model wants them.
+TEST(Npz, OtherKindsAreLeftOut) {
+  const std::string mixed = data_file("mixed.npz"), address = "npz:" + mixed;
+  auto data = open_data(address, kInputs);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(read_rows<int32_t>(*data->train, "label", {0, 1, 2, 3}), (std::vector<int32_t>{3, 1, 0, 2}));
+  const std::string words = mixed + ": array 'words': NumPy type '<U1'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian";
+  const std::string records =
+      mixed + ": array 'records': NumPy type [('x', '<f4'), ('shape', '<i4')], a record; save its fields as arrays of their own";
+  EXPECT_EQ(error_of(address, {floats("image", {2, 3}), classes("words", 4)}), words);
+  EXPECT_EQ(error_of(address + "?label=records", kInputs), records);
+  EXPECT_EQ(error_of(address, {floats("pixels", {9})}),
+            address + ": no field for the model's input 'pixels' (9 f32); fields: image (2x3), label (scalar); left out: " + words +
+                "; left out: " + records);
+  // An optional input does without.
+  auto optional = open_data(address, {floats("image", {2, 3}), {"words", plan::DType::i32, {}, 9, true}});
+  EXPECT_TRUE(optional.ok()) << optional.status();
+  EXPECT_EQ(read_npz(mixed).status().message(), words);
 }
 
 TEST(Npz, Faults) {

@@ -18,6 +18,7 @@ TEST(ReadFile, PlainAndGzipByContent) {
   EXPECT_EQ(*read_file_unpacked(dir.write("plain.gz", text)), text);  // the name does not decide
   EXPECT_EQ(*read_file_unpacked(dir.write("packed", gzip(text))), text);
   EXPECT_EQ(*read_file_unpacked(dir.write("two", gzip(text) + gzip("tail"))), text + "tail");
+  EXPECT_EQ(*read_file_unpacked(dir.write("padded", gzip(text) + std::string(700, '\0'))), text);
   EXPECT_EQ(*read_file_unpacked(dir.write("empty", "")), "");
   EXPECT_EQ(*read_file_unpacked(dir.write("packed-empty", gzip(""))), "");
 }
@@ -30,6 +31,9 @@ TEST(ReadFile, Faults) {
   const std::string cut = dir.write("cut", packed.substr(0, packed.size() - 9));
   EXPECT_EQ(read_file_unpacked(cut).status().message(),
             cut + ": byte " + std::to_string(packed.size() - 9) + ": compressed data end early");
+  for (const std::string& rest : {std::string("x"), std::string("\0\0x", 3)}) {  // more than padding
+    EXPECT_FALSE(read_file_unpacked(dir.write("rest", packed + rest)).ok());
+  }
   std::string bad = packed;
   bad[bad.size() - 6] ^= 1;  // the checksum
   EXPECT_NE(read_file_unpacked(dir.write("bad", bad)).status().message().find("compressed data are damaged"), std::string::npos);
