@@ -88,6 +88,7 @@ struct Session {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   std::vector<Terminal> minimize, reports, outputs;
   std::optional<Optimizer> optimizer;
+  std::vector<std::string> loaded;          // paths that load() has read
   std::vector<uintptr_t> callers;           // of the operation that is being made, as in Node
   std::string scope;                        // "encoder." or empty
   std::map<std::string, int64_t> counters;  // of automatic names

@@ -21,4 +21,9 @@ std::string writeGroup(const Group& group);
 // Returns the group's members (of a model: its losses, reports and outputs). Throws ModelError at `where`.
 Group readGroup(Session& session, const std::string& text, const std::string& path, Here where);
 
+// Adds the nodes of a model and what becomes of them (losses, reports, outputs) to an empty session. Throws ModelError.
+void readModel(Session& session, const std::string& text);
+// Throws ModelError at `where` unless all members are of one model: "save is given ...".
+void checkGroup(const Group& group, const char* verb, Here where);
+
 }  // namespace mxc::detail

@@ -166,6 +166,17 @@ class Reader {
     return group;
   }
 
+  void readTerminals() {
+    std::pair<const char*, std::vector<Terminal> Session::*> lists[] = {
+        {"minimize", &Session::minimize}, {"reports", &Session::reports}, {"outputs", &Session::outputs}};
+    for (auto [name, list] : lists)
+      if (const Json* terminals = document_.find(name))
+        for (const Json& terminal : terminals->items) {
+          const Json* own = terminal.find("name");
+          (session_.*list).push_back({own ? own->text : "", edge(field(terminal, "value", Json::list)), {}, {}});
+        }
+  }
+
  private:
   static const Json& field(const Json& object, const std::string& name, Json::Kind kind) {
     const Json* found = object.find(name);
@@ -268,6 +279,17 @@ Group readGroup(Session& session, const std::string& text, const std::string& pa
   }
 }
 
+void readModel(Session& session, const std::string& text) {
+  try {
+    Json document = Parser(text).document();
+    Reader reader(session, document, Here::current());
+    reader.read();
+    reader.readTerminals();
+  } catch (const std::string& what) {
+    throw ModelError(what, Here::current());
+  }
+}
+
 }  // namespace mxc::detail
 
 namespace mxc {
@@ -277,6 +299,7 @@ Group load(const std::string& path, Here where) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   if (!file || !(text << file.rdbuf())) throw ModelError("cannot read '" + path + "'", where);
+  session.loaded.push_back(path);
   return detail::readGroup(session, text.str(), path, where);
 }
 

@@ -151,6 +151,12 @@ std::string writeModel(const Session& session) {
   return text + ",\n  \"files\": [" + joined(files, jsonString) + "]\n}\n";
 }
 
+void checkGroup(const Group& group, const char* verb, Here where) {
+  for (const Symbol& symbol : group)
+    if (!symbol || symbol.graph() != group[0].graph())
+      throw ModelError(std::string(verb) + " is given an empty symbol or one of another model", where);
+}
+
 std::string writeGroup(const Group& group) {
   std::vector<std::string> files;
   std::map<int32_t, int32_t> renumbered;
@@ -185,10 +191,10 @@ std::string to_string(const Group& group) {
   return text;
 }
 
+std::ostream& operator<<(std::ostream& out, const Group& group) { return out << to_string(group); }
+
 void save(const std::string& path, const Group& group, Here where) {
-  for (const Symbol& symbol : group)
-    if (!symbol || symbol.graph() != group[0].graph())
-      throw ModelError("save is given an empty symbol or one of another model", where);
+  detail::checkGroup(group, "save", where);
   std::ofstream file(path, std::ios::binary);
   file << detail::writeGroup(group);
   if (!file.flush()) throw ModelError("cannot write '" + path + "'", where);

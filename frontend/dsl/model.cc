@@ -168,12 +168,28 @@ Scope::Scope(const std::string& name, Here where) {
 }
 Scope::~Scope() { detail::session(Here::current()).scope.resize(outer_length_); }
 
+std::vector<std::string> Group::names() const {
+  std::vector<std::string> names;
+  for (const Symbol& symbol : symbols_) {
+    bool several = symbol && symbol.graph()->nodes[symbol.node()].results > 1;
+    names.push_back(!symbol ? "" : symbol.name() + (several ? "#" + std::to_string(symbol.result()) : ""));
+  }
+  return names;
+}
+
+const Symbol& Group::operator[](const NameHere& name) const {
+  std::vector<std::string> all = names();
+  auto found = std::find(all.begin(), all.end(), name.name);
+  if (found == all.end()) throw ModelError("the group has no member '" + name.name + "'", name.where);
+  return symbols_[found - all.begin()];
+}
+
 Group internals(const Group& group) {
   if (group.empty()) return {};
   const auto& graph = group[0].graph();
   std::set<int32_t> needed;
   for (const Symbol& symbol : group) needed.insert(symbol.node());
-  Group result;
+  std::vector<Symbol> result;
   for (int32_t i = static_cast<int32_t>(graph->nodes.size()) - 1; i >= 0; --i) {
     if (!needed.contains(i)) continue;
     const Node& node = graph->nodes[i];

@@ -4,10 +4,13 @@
 // copy. Operations are functions of symbols (mxc/ops.h, made from the operations' definitions) and the usual operators.
 #pragma once
 
+#include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mxc/types.h"
@@ -70,17 +73,54 @@ class Operand {
   Here where;
 };
 
-// Several symbols as one: several outputs to save, to print, or to look into.
-using Group = std::vector<Symbol>;
+// A name and the place where it was written.
+struct NameHere {
+  NameHere(const char* name, Here where = Here::current()) : name(name), where(where) {}
+  NameHere(std::string name, Here where = Here::current()) : name(std::move(name)), where(where) {}
+  std::string name;
+  Here where;
+};
 
-// All nodes that the group depends on, itself included, operands before users; one symbol for each result.
+// Several symbols as one: several outputs to save, to print, or to look into. One symbol is a group too.
+class Group {
+ public:
+  Group() = default;
+  Group(Symbol symbol) : symbols_{std::move(symbol)} {}
+  Group(std::initializer_list<Symbol> symbols) : symbols_(symbols) {}
+  Group(std::vector<Symbol> symbols) : symbols_(std::move(symbols)) {}
+
+  size_t size() const { return symbols_.size(); }
+  bool empty() const { return symbols_.empty(); }
+  auto begin() const { return symbols_.begin(); }
+  auto end() const { return symbols_.end(); }
+  void push_back(Symbol symbol) { symbols_.push_back(std::move(symbol)); }
+  // What takes several symbols takes a group: concat(group, {.axis = 1}).
+  operator const std::vector<Symbol>&() const { return symbols_; }
+
+  const Symbol& operator[](size_t index) const { return symbols_[index]; }
+  // The member of this name, as `names` lists them. Throws ModelError if there is none.
+  const Symbol& operator[](const NameHere& name) const;
+  // "conv2d0"; of an operation with several results "max_pool0#0", "max_pool0#1".
+  std::vector<std::string> names() const;
+
+ private:
+  std::vector<Symbol> symbols_;
+};
+
+// All nodes that the group depends on, itself included, operands before users; one symbol for each result:
+// internals(net)["conv2d0"] is the value in the middle of a network that another one goes on from.
 Group internals(const Group& group);
 // One line a node, operands before users: "conv2d0 = conv2d(image, conv2d0.weight, conv2d0.bias) {filters = 20, ...}".
 std::string to_string(const Group& group);
+std::ostream& operator<<(std::ostream& out, const Group& group);
 // Writes the group and all that it depends on as symbol JSON (docs/symbol-json.md) and reads it back.
 // `load` adds the nodes to the model that is being described and returns the group. Both throw ModelError.
 void save(const std::string& path, const Group& group, Here where = Here::current());
 Group load(const std::string& path, Here where = Here::current());
+// A picture of the group and all that it depends on: boxes in layers, data flowing down, as SVG. `draw` throws ModelError if the file cannot
+// be written. `mxc compile --emit=svg` draws a whole model with its shapes.
+std::string to_svg(const Group& group);
+void draw(const std::string& path, const Group& group, Here where = Here::current());
 
 // Names made while a Scope lives start with its name and a dot: Scope s("encoder") makes "encoder.conv2d0".
 class Scope {

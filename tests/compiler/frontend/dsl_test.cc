@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "frontend/dsl/json.h"
 #include "mxc/mxc.h"
@@ -147,6 +148,62 @@ TEST_F(Dsl, InternalsAreWhatASymbolDependsOn) {
   EXPECT_EQ(all[0].name(), "x");
   EXPECT_EQ(all[1].name(), "add0");
   EXPECT_EQ(all[2].op(), "tanh");
+}
+
+TEST_F(Dsl, MembersOfGroupsHaveNames) {
+  Symbol x = input("x", {batch(2), 1, 4, 4});
+  Symbol y = tanh(max_pool(x, {.kernel = 2}));
+  Group inside = internals(y);
+  EXPECT_EQ(inside["tanh0"].node(), y.node());
+  EXPECT_EQ(inside["max_pool0#1"].result(), 1);
+  EXPECT_EQ(inside.names(), (std::vector<std::string>{"x", "max_pool0#0", "max_pool0#1", "tanh0"}));
+  unsigned here = __LINE__ + 1;
+  EXPECT_EQ(errorOf([&] { inside["tanh1"]; }), "the group has no member 'tanh1'");
+  EXPECT_EQ(line_, here);
+  // A network goes on from the middle of another.
+  EXPECT_EQ(relu(inside["max_pool0#0"]).name(), "relu0");
+}
+
+TEST_F(Dsl, GroupsStandForSeveralSymbols) {
+  Symbol x = input("x", {batch(2), 3});
+  Group group = {tanh(x), relu(x)};
+  Symbol joined = concat(group, {.axis = 1});
+  std::ostringstream out;
+  out << Group(joined);
+  EXPECT_EQ(out.str(),
+            "x = input() {shape = [2, 3], batch_axis = 0, dtype = \"f32\"}\n"
+            "tanh0 = tanh(x)\n"
+            "relu0 = relu(x)\n"
+            "concat0 = concat(tanh0, relu0) {axis = 1}\n");
+}
+
+// Boxes for what the user wrote, not for what an operation owns; an arrow for each value that goes from one to another.
+TEST_F(Dsl, DrawingsShowOperationsAndTheirParameters) {
+  Symbol x = input("x", {batch(2), 3});
+  Symbol w = parameter("shared", {4, 3});
+  Symbol y = dense(x, {.units = 4, .weight = w});
+  Symbol z = tanh(y) * 2 + dense(x, {.units = 4, .weight = w, .bias = false, .name = "skip"});
+  std::string svg = to_svg(z);
+  auto count = [&](const std::string& text) {
+    size_t times = 0;
+    for (size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1)) ++times;
+    return times;
+  };
+  EXPECT_EQ(svg.rfind("<svg xmlns", 0), 0u);
+  EXPECT_EQ(count("<rect x="), 8u);  // x, shared, dense, tanh, 2, mul, dense, add
+  EXPECT_EQ(count("marker-end"), 9u);
+  EXPECT_EQ(count(">shared<"), 1u);
+  EXPECT_EQ(count(">+ bias<"), 1u);
+  EXPECT_EQ(count(">units 4<"), 2u);
+  EXPECT_EQ(count(">2x3<"), 1u);
+  EXPECT_EQ(svg, to_svg(z));
+  std::string path = testing::TempDir() + "/net.svg";
+  draw(path, z);
+  std::stringstream written;
+  written << std::ifstream(path).rdbuf();
+  EXPECT_EQ(written.str(), svg);
+  EXPECT_EQ(errorOf([&] { draw("/nowhere/net.svg", z); }), "cannot write '/nowhere/net.svg'");
+  EXPECT_EQ(errorOf([&] { draw(path, {x, Symbol()}); }), "draw is given an empty symbol or one of another model");
 }
 
 TEST_F(Dsl, SavedGroupsLoadTheSame) {
