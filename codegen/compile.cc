@@ -90,6 +90,7 @@ class ProgramWriter {
     plan_.fact("dtype", dtypeText_);
     plan_.fact("target", (target.getTargetTriple().str() + " " + target.getTargetCPU()).str());
     plan_.fact("compiler", facts.compiler);
+    if (facts.check_finite) plan_.fact("check_finite", "yes");
     plan_.fact("hash", modelHash());
     return success();
   }

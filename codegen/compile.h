@@ -13,6 +13,7 @@ namespace mxc::codegen {
 struct ProgramFacts {
   std::string source;    // model.cpp
   std::string compiler;  // "mxc 0.1.0"
+  bool check_finite = false;  // the program is to look for NaN and infinity in training
   std::string symbol = "mxc_program";
 };
 

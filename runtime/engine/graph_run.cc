@@ -41,19 +41,33 @@ void add_holds(const VariableUse& v, std::vector<Hold>& holds) {
   add(false, use.last_write + 1, use.last_read);
 }
 
-// Writes each step into a trace, as events within the operation's.
+// Writes each step into a trace, as events within the operation's, and hands on to the caller's observer.
 struct StepTrace {
   Trace* trace;
   const std::vector<std::string>& names;
+  core::Observer next;
   int64_t began = 0;
 
   core::Observer observer() {
     core::Observer observer;
     observer.context = this;
-    observer.step_begin = [](void* context, uint32_t) { static_cast<StepTrace*>(context)->began = Trace::now(); };
+    observer.item_begin = [](void* context, uint32_t item) {
+      const core::Observer& next = static_cast<StepTrace*>(context)->next;
+      return next.item_begin == nullptr || next.item_begin(next.context, item);
+    };
+    observer.item_end = [](void* context, uint32_t item) {
+      const core::Observer& next = static_cast<StepTrace*>(context)->next;
+      if (next.item_end != nullptr) next.item_end(next.context, item);
+    };
+    observer.step_begin = [](void* context, uint32_t step) {
+      StepTrace& self = *static_cast<StepTrace*>(context);
+      if (self.next.step_begin != nullptr) self.next.step_begin(self.next.context, step);
+      self.began = Trace::now();
+    };
     observer.step_end = [](void* context, uint32_t step) {
       StepTrace& self = *static_cast<StepTrace*>(context);
       self.trace->add(self.names[step], "step", self.began, Trace::now());
+      if (self.next.step_end != nullptr) self.next.step_end(self.next.context, step);
     };
     return observer;
   }
@@ -82,18 +96,20 @@ absl::StatusOr<CompiledGraph> CompiledGraph::create(core::Executor* executor, co
   return graph;
 }
 
-void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority, std::function<absl::Status()> prepare) {
+void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority, std::function<absl::Status()> prepare,
+                const core::Observer* watcher) {
   core::Executor* executor = graph.executor_;
   uint32_t items = executor->top_level_items();
-  auto body = [&engine, executor, n, items, prepare = std::move(prepare), names = graph.step_names_](uint32_t first, uint32_t end) {
+  auto body = [&engine, executor, n, items, prepare = std::move(prepare), names = graph.step_names_, watcher](uint32_t first, uint32_t end) {
     if (first == 0 && prepare) {
       absl::Status status = prepare();
       if (!status.ok()) return status;
     }
     Trace* trace = engine.trace();
-    StepTrace steps{trace, *names};
+    if (trace == nullptr) return from_core(executor->run_items(n, first, std::min(end, items), watcher));
+    StepTrace steps{trace, *names, watcher == nullptr ? core::Observer() : *watcher};
     core::Observer observer = steps.observer();
-    return from_core(executor->run_items(n, first, std::min(end, items), trace == nullptr ? nullptr : &observer));
+    return from_core(executor->run_items(n, first, std::min(end, items), &observer));
   };
   engine.push_staged({.name = executor->name(), .lane = Lane::compute, .priority = priority}, graph.holds_, std::max(items, 1u),
                      std::move(body));

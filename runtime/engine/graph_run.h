@@ -36,7 +36,7 @@ class CompiledGraph {
   const std::vector<Hold>& holds() const { return holds_; }
 
  private:
-  friend void push_graph(Engine&, const CompiledGraph&, int64_t, int32_t, std::function<absl::Status()>);
+  friend void push_graph(Engine&, const CompiledGraph&, int64_t, int32_t, std::function<absl::Status()>, const core::Observer*);
 
   core::Executor* executor_ = nullptr;
   std::vector<Hold> holds_;
@@ -44,8 +44,9 @@ class CompiledGraph {
 };
 
 // Queues a run with n samples. `prepare` (may be empty) is called before the first item, on the running thread: the place to set
-// hyper-parameters and to bind caller memory. A wrong n ends the operation with InvalidArgument.
+// hyper-parameters and to bind caller memory. A wrong n ends the operation with InvalidArgument. `observer` (may be null) is told of
+// items and steps, and outlives the run.
 void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority = 0,
-                std::function<absl::Status()> prepare = nullptr);
+                std::function<absl::Status()> prepare = nullptr, const core::Observer* observer = nullptr);
 
 }  // namespace mxc::engine

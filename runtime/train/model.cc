@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/layout.h"
@@ -149,8 +150,15 @@ absl::Status GraphRunner::bind(const io::Batch& batch) {
 }
 
 absl::Status GraphRunner::run(const io::Batch& batch) {
-  engine::push_graph(*model_->engine(), compiled_, batch.n, /*priority=*/0, [this, &batch] { return bind(batch); });
-  return model_->engine()->wait(model_->memory());
+  core::Observer observer;
+  if (check_ != nullptr) {
+    check_->start(batch.n, !std::exchange(checked_, true));
+    observer = check_->observer();
+  }
+  engine::push_graph(*model_->engine(), compiled_, batch.n, /*priority=*/0, [this, &batch] { return bind(batch); },
+                     check_ == nullptr ? nullptr : &observer);
+  const absl::Status status = model_->engine()->wait(model_->memory());
+  return check_ == nullptr || check_->found().empty() ? status : absl::InvalidArgumentError(check_->found());
 }
 
 absl::Status GraphRunner::run() {

@@ -14,6 +14,7 @@
 #include "runtime/engine/graph_run.h"
 #include "runtime/io/batch_loader.h"
 #include "runtime/io/dataset.h"
+#include "runtime/train/check_finite.h"
 
 namespace mxc::train {
 
@@ -83,6 +84,9 @@ class GraphRunner {
   // Says which data set the following batches come from. Error (invalid argument): it lacks an input.
   absl::Status attach(const io::Dataset& dataset);
 
+  // From here on a run that computes a NaN or an infinity is an error (invalid argument) that names the tensor.
+  void check_finite() { check_ = std::make_unique<FiniteCheck>(model_->view(), executor_); }
+
   // Runs on a batch of the attached data set, as one operation of the engine, and waits for it.
   absl::Status run(const io::Batch& batch);
   // Runs a graph that reads no batch.
@@ -111,6 +115,8 @@ class GraphRunner {
   std::vector<Input> bound_;  // parallel to inputs_
   std::vector<Scalar> scalars_;
   std::vector<char> scratch_;
+  std::unique_ptr<FiniteCheck> check_;  // null: not asked for
+  bool checked_ = false;                // a run has been checked
 };
 
 }  // namespace mxc::train

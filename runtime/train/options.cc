@@ -110,6 +110,8 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
   add_name(verb, "--optimizer", &options->optimizer, "must be the one that the model was compiled with");
   add_hypers(verb, view, options);
   add_threads(verb, options);
+  verb->add_flag("--check-finite", options->check_finite,
+                 "end the training when a tensor is NaN or infinite, and name it; slower, and free when not asked for");
   add_name(verb, "--log", &options->log, "write what happens as lines of JSON")->type_name("FILE");
   add_name(verb, "--trace", &options->trace, "write what ran when, in the format of chrome://tracing")->type_name("FILE");
   add_name(verb, "--save", &options->save, "where the trained model goes (default " + model_name(view) + ".safetensors)")

@@ -26,6 +26,7 @@ struct Options {
 
   // train
   std::optional<int64_t> epochs, warmup;
+  bool check_finite = false;
   int64_t steps = 0;  // stop after this step of the whole training; 0: no limit
   std::optional<uint64_t> seed;
   std::optional<std::string> schedule;

@@ -45,6 +45,8 @@ class Training {
 
   absl::StatusOr<bool> run_epoch();  // true: the epoch is complete
   absl::Status step(const io::Batch& batch, ProgressDisplay* display);
+  bool checks_finite() const { return options_.check_finite || model_->view().find_fact("check_finite") != nullptr; }
+  absl::Status explained(const absl::Status& status) const;
   absl::Status finish_epoch(double seconds, ProgressDisplay* display);
   absl::Status save(const std::string& path, ProgressDisplay* display);
   std::string checkpoint_of(int64_t epoch) const {
@@ -67,6 +69,7 @@ class Training {
   IgnoredSignal reader_left_{SIGPIPE};  // a display that nobody reads any more costs no run
   Schedule schedule_;
   Progress progress_;
+  std::string checkpoint_;  // the last one written, or resumed from
   int64_t steps_per_epoch_ = 0;
   int64_t done_now_ = 0;  // samples of this epoch trained by this process
 };
@@ -75,6 +78,7 @@ absl::Status Training::open_graphs() {
   auto trainer = GraphRunner::create(model_, plan::GraphKind::train);
   if (!trainer.ok()) return trainer.status();
   trainer_ = *std::move(trainer);
+  if (checks_finite()) trainer_->check_finite();
   if (model_->view().find_graph(plan::GraphKind::eval) == plan::kNone) return absl::OkStatus();
   auto tester = GraphRunner::create(model_, plan::GraphKind::eval);
   if (!tester.ok()) return tester.status();
@@ -125,6 +129,7 @@ absl::Status Training::resume() {
   auto loaded = load_checkpoint(*model_, options_.resume);
   if (!loaded.ok()) return loaded.status();
   progress_ = *std::move(loaded);
+  checkpoint_ = options_.resume;
   const int64_t count = data_.train->count();
   if (progress_.samples != count) {
     return absl::InvalidArgumentError(
@@ -207,13 +212,20 @@ std::vector<double> Training::means() const {
   return means;
 }
 
+// Which step failed, and what is left to go on from: the parameters in memory are part old, part new.
+absl::Status Training::explained(const absl::Status& status) const {
+  return absl::Status(status.code(), absl::StrCat("step ", progress_.step + 1, ": ", status.message(),
+                                                  checkpoint_.empty() ? "; no checkpoint has been written"
+                                                                      : absl::StrCat("; the last checkpoint is ", checkpoint_)));
+}
+
 absl::Status Training::step(const io::Batch& batch, ProgressDisplay* display) {
   const auto base = progress_.hypers.find("lr");
   double rate = base == progress_.hypers.end() ? 0 : base->second;
   rate *= schedule_.factor(progress_.step, progress_.warmup, steps_per_epoch_, steps_per_epoch_ * progress_.epochs);
   model_->set_hyper("lr", rate);
   model_->set_integer("step", static_cast<uint64_t>(progress_.step));
-  if (absl::Status status = trainer_->run(batch); !status.ok()) return status;
+  if (absl::Status status = trainer_->run(batch); !status.ok()) return checks_finite() ? explained(status) : status;
 
   progress_.step += 1;
   progress_.position += batch.n;
@@ -267,7 +279,10 @@ absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   progress_.position = 0;
   std::fill(progress_.sums.begin(), progress_.sums.end(), 0.0);
   if (options_.checkpoint_dir.empty()) return absl::OkStatus();
-  return save_checkpoint(*model_, progress_, checkpoint_of(progress_.epoch));
+  const std::string path = checkpoint_of(progress_.epoch);
+  absl::Status saved = save_checkpoint(*model_, progress_, path);
+  if (saved.ok()) checkpoint_ = path;
+  return saved;
 }
 
 absl::Status Training::save(const std::string& path, ProgressDisplay* display) {
