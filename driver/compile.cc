@@ -9,7 +9,9 @@
 #include "driver/memory_report.h"
 #include "driver/paper_memory_text.h"
 #include "driver/plan_text.h"
+#include "frontend/dsl/draw.h"
 #include "frontend/import/import.h"
+#include "frontend/stage/process.h"
 #include "frontend/stage/stage.h"
 #include "ir/mx.h"
 #include "llvm/Support/Path.h"
@@ -29,6 +31,7 @@ std::string outputPath(const CompileOptions& options) {
   std::string stem = llvm::sys::path::stem(options.source).str();
   switch (options.emit) {
     case Emit::graph:
+    case Emit::svg:
     case Emit::mlir:
     case Emit::plan:
     case Emit::llvm:
@@ -43,17 +46,12 @@ void write(const std::string& path, std::string_view bytes, bool executable, Dia
   if (llvm::Error error = writeWholeFile(path, bytes, executable)) printer.error(Fault::input, llvm::toString(std::move(error)));
 }
 
-// The symbol JSON: the file itself, or what staging makes of it. Empty after an error.
-std::string readGraph(const CompileOptions& options, const WorkDirectory& work, DiagnosticPrinter& printer) {
-  if (llvm::sys::path::extension(options.source) == ".json") {
-    auto text = readWholeFile(options.source);
-    if (text) return std::move(*text);
-    frontend::Diagnostic diagnostic;
-    diagnostic.place.file = options.source;
-    diagnostic.message = llvm::toString(text.takeError());
-    printer.print(diagnostic);
-    return "";
-  }
+bool isSymbolJson(const CompileOptions& options) { return llvm::sys::path::extension(options.source) == ".json"; }
+
+// Where -MD leaves the rule while the host compiler runs.
+constexpr llvm::StringRef kDependencies = "/model.d";
+
+frontend::StageOptions stageOptions(const CompileOptions& options, const std::string& output, const std::string& folder) {
   frontend::StageOptions stage;
   stage.source = options.source;
   stage.model = options.model;
@@ -62,11 +60,51 @@ std::string readGraph(const CompileOptions& options, const WorkDirectory& work, 
   stage.host_compiler = options.host_compiler;
   stage.include_directory = installRoot() + "/include";
   stage.runner = installRoot() + "/lib/mxc-stage";
-  stage.work_directory = work.path();
+  stage.work_directory = folder;
   stage.time_limit_seconds = options.stage_time_limit_seconds;
   stage.memory_limit_bytes = options.stage_memory_limit_bytes;
   stage.verbose = options.verbose;
-  return frontend::stage(stage, printer.sink()).value_or("");
+  if (options.color != Color::automatic) stage.color = options.color == Color::always ? "always" : "never";
+  if (options.dependencies) stage.dependencies = folder + kDependencies.str();
+  stage.dependency_target = options.dependency_target.empty() ? output : options.dependency_target;
+  return stage;
+}
+
+// -###
+void showCommands(const CompileOptions& options, const std::string& output, DiagnosticPrinter& printer) {
+  std::vector<std::vector<std::string>> commands;
+  std::string folder = "TEMPORARY";
+  if (!isSymbolJson(options)) commands = frontend::stageCommands(stageOptions(options, output, folder));
+  if (options.emit == Emit::executable) commands.push_back(linkCommand(folder + "/model.o", folder + "/program", options, printer));
+  for (const std::vector<std::string>& command : commands) llvm::errs() << frontend::shellLine(command) << "\n";
+}
+
+// The symbol JSON: the file itself, or what staging makes of it. Empty after an error.
+std::string readGraph(const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                      DiagnosticPrinter& printer) {
+  if (!isSymbolJson(options)) return frontend::stage(stageOptions(options, output, work.path()), printer.sink()).value_or("");
+  auto text = readWholeFile(options.source);
+  if (text) return std::move(*text);
+  frontend::Diagnostic diagnostic;
+  diagnostic.place.file = options.source;
+  diagnostic.message = llvm::toString(text.takeError());
+  printer.print(diagnostic);
+  return "";
+}
+
+// -MD: after the output, so that a rule stands for an output that is there.
+void writeDependencies(const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                       DiagnosticPrinter& printer) {
+  std::string path = options.dependency_file, target = options.dependency_target.empty() ? output : options.dependency_target;
+  if (path.empty()) {
+    llvm::SmallString<128> name(output == "-" ? llvm::sys::path::stem(options.source) : llvm::StringRef(output));
+    llvm::sys::path::replace_extension(name, "d");
+    path = name.str().str();
+  }
+  if (isSymbolJson(options)) return write(path, target + ": " + options.source + "\n", false, printer);
+  auto rule = readWholeFile(work.path() + kDependencies.str());
+  if (!rule) return printer.error(Fault::internal, "the host compiler wrote no dependencies: " + llvm::toString(rule.takeError()));
+  write(path, *rule, false, printer);
 }
 
 std::string printed(mlir::ModuleOp module) {
@@ -87,8 +125,23 @@ void writeReport(const CompileOptions& options, const std::string& blob, Diagnos
   AlignedPlan plan(blob);
   if (!plan.status().ok()) return printer.error(Fault::internal, plan.status().text);
   MemoryReport report = memoryReport(plan.view());
-  std::string text = options.report == "memory,json" ? memoryJson(report) : options.report == "memory,svg" ? memorySvg(report) : memoryText(report);
+  std::string text = options.report == "memory,json"  ? memoryJson(report)
+                     : options.report == "memory,svg" ? memorySvg(report)
+                                                      : memoryText(report);
   write(options.report_file.empty() ? "-" : options.report_file, text, false, printer);
+}
+
+// --emit=svg: the graph with the shapes that its operations give.
+void drawModel(const std::string& graph, mlir::ModuleOp module, const CompileOptions& options, const std::string& output,
+               DiagnosticPrinter& printer) {
+  if (mlir::failed(runPass(*findPass("infer-shapes"), module, {}))) return;
+  std::map<std::string, std::string> shapes;
+  for (mlir::Operation& op : module.getBody()->getOperations())
+    if (auto name = llvm::dyn_cast<mlir::NameLoc>(op.getLoc()); name && op.getNumResults() > 0 && rankedType(op.getResult(0)))
+      shapes[name.getName().str()] = shapeText(rankedType(op.getResult(0)));
+  std::string error, svg = detail::drawModel(graph, shapes, error);
+  if (!error.empty()) return printer.error(Fault::internal, error);
+  write(output, svg, false, printer);
 }
 
 // Makes sure that a failure has been told, whoever forgot it.
@@ -101,6 +154,7 @@ mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& optio
   pipeline.optimizer = options.optimizer;
   pipeline.memoryLimit = options.memory_limit_bytes;
   pipeline.memoryPlan = options.memory_plan;
+  if (options.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at
   pipeline.printAfterAll = options.print_ir;
   pipeline.timePasses = options.time_passes;
   pipeline.log = &llvm::errs();
@@ -120,7 +174,7 @@ void compileModule(mlir::ModuleOp module, const CompileOptions& options, const s
   codegen::TargetOptions target;
   target.cpu = options.cpu;
   target.optLevel = options.level;
-  codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION};
+  codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION, options.check_finite};
   mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
   if (mlir::failed(program)) return requireError(printer, "code generation");
   if (core::Status status = AlignedPlan(program->plan).status(); !status.ok()) return printer.error(Fault::internal, status.text);
@@ -139,16 +193,14 @@ void compileModule(mlir::ModuleOp module, const CompileOptions& options, const s
 
 }  // namespace
 
-void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
-  std::string output = outputPath(options);
-  WorkDirectory work(options.save_temps ? (output == "-" ? "mxc" : output) + ".temps" : "");
-  if (!work.error().empty()) return printer.error(Fault::input, work.error());
-  std::string graph = readGraph(options, work, printer);
-  if (printer.failed()) return;
+namespace {
+
+// From the symbol JSON on.
+void compileGraph(const std::string& graph, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                  DiagnosticPrinter& printer) {
   if (options.emit == Emit::graph) return write(output, graph, false, printer);
   if (options.save_temps) write(work.file("graph.json"), graph, false, printer);
   Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", graph);
-
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mx::MxDialect, mlir::func::FuncDialect>();
   auto handler = showMlirDiagnostics(context, printer);
@@ -159,10 +211,23 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   auto module = frontend::importModel(graph, import, context, printer.sink());
   if (printer.failed()) return;
   if (options.save_temps) write(work.file("import.mlir"), printed(*module), false, printer);
+  if (options.emit == Emit::svg) return drawModel(graph, *module, options, output, printer);
   if (options.emit == Emit::mlir) return write(output, printed(*module), false, printer);
   if (options.memory_by_paper) return writePaperMemory(*module, options, output, printer);
   compileModule(*module, options, output, work, printer);
   if (printer.exitCode() == kInternal) reproducer.write(printer);
+}
+
+}  // namespace
+
+void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
+  std::string output = outputPath(options);
+  if (options.show_commands) return showCommands(options, output, printer);
+  WorkDirectory work(options.save_temps ? (output == "-" ? "mxc" : output) + ".temps" : "");
+  if (!work.error().empty()) return printer.error(Fault::input, work.error());
+  std::string graph = readGraph(options, output, work, printer);
+  if (!printer.failed()) compileGraph(graph, options, output, work, printer);
+  if (!printer.failed() && options.dependencies) writeDependencies(options, output, work, printer);
 }
 
 }  // namespace mxc::driver

@@ -15,7 +15,7 @@ class App;
 namespace mxc::driver {
 
 // The forms in which a model can be had, in the order of the compiler.
-enum class Emit { graph, mlir, plan, llvm, assembly, object, executable };
+enum class Emit { graph, svg, mlir, plan, llvm, assembly, object, executable };
 
 struct CompileOptions {
   std::string source;  // model.cpp, or symbol JSON (.json)
@@ -36,21 +36,15 @@ struct CompileOptions {
   MemoryPlan memory_plan = MemoryPlan::both;
   // An analysis by the MXNet paper's rules (passes/paper_memory.h) is the output, in place of what `emit` says.
   bool memory_by_paper = false;
+  bool check_finite = false;            // every result is stored, and training looks at it
+  bool dependencies = false;            // -MD
+  std::string dependency_file, dependency_target;  // -MF, -MT; empty: after the output
+  bool show_commands = false;           // -###: print what would be run, and do nothing
+  Color color = Color::automatic;       // also of the tools that are run
   bool verbose = false, time_passes = false, save_temps = false, print_ir = false;
 };
 
 // Compiles and writes the output. Errors are in `printer`.
 void compile(const CompileOptions& options, DiagnosticPrinter& printer);
-
-// The options that `mxc compile` and `mxc run` share. `raw` holds what needs checking after parsing.
-struct RawCompileOptions {
-  std::vector<std::string> dims, machine;
-  std::string memory_limit;
-  std::string dtype = "f32", emit = "exe", memory_plan = "both", memory_rules = "own";
-  int64_t stage_memory_mib = 4096;
-};
-void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions& raw);
-// Fills `options` from `raw`. False after an error, which has been printed.
-bool checkCompileOptions(CompileOptions& options, const RawCompileOptions& raw, DiagnosticPrinter& printer);
 
 }  // namespace mxc::driver

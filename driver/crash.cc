@@ -1,4 +1,4 @@
-// The handler calls nothing but open, write and _exit: the process is in an unknown state. It runs on a stack of its own, so that it
+// The handler calls nothing but async-signal-safe functions: the process is in an unknown state. It runs on a stack of its own, so that it
 // also serves when the stack has overflowed.
 #include "driver/crash.h"
 
@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "driver/files.h"
+#include "driver/interrupt.h"
 
 namespace mxc::driver {
 
@@ -49,6 +50,7 @@ void onCrash(int number) {
     say(reproducer->path);
   }
   say("\n");
+  removeFoldersOfSignal();
   _exit(kInternal);
 }
 

@@ -1,6 +1,8 @@
 // See files.h.
 #include "driver/files.h"
 
+#include "driver/interrupt.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -36,10 +38,13 @@ WorkDirectory::WorkDirectory(const std::string& kept) : path_(kept), kept_(!kept
   std::error_code code = kept_ ? fs::create_directories(path) : fs::createUniqueDirectory("mxc", path);
   if (code) error_ = "cannot make the folder for intermediate files: " + code.message();
   path_ = path.str().str();
+  if (!kept_ && error_.empty()) slot_ = removeOnSignal(path_.c_str());
 }
 
 WorkDirectory::~WorkDirectory() {
-  if (!kept_ && error_.empty()) fs::remove_directories(path_);
+  if (kept_ || !error_.empty()) return;
+  fs::remove_directories(path_);
+  keepOnSignal(slot_);
 }
 
 llvm::Expected<std::string> readWholeFile(const std::string& path) {

@@ -12,7 +12,7 @@ namespace mxc::driver {
 // The folder above the one that mxc lies in: it holds include/ and lib/.
 std::string installRoot();
 
-// A folder for intermediate files: a fresh one that is removed with what is in it when this goes, or the one named `kept`, which stays.
+// A folder for intermediate files: a fresh one that is removed with what is in it when this goes or mxc is interrupted, or the one named `kept`, which stays.
 class WorkDirectory {
  public:
   explicit WorkDirectory(const std::string& kept = "");
@@ -27,6 +27,7 @@ class WorkDirectory {
  private:
   std::string path_, error_;
   bool kept_;
+  int slot_ = -1;  // in removeOnSignal's list
 };
 
 // The file's bytes.

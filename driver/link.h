@@ -8,6 +8,10 @@
 
 namespace mxc::driver {
 
+// The linker's command. Empty after an error, which has been printed.
+std::vector<std::string> linkCommand(const std::string& object, const std::string& program, const CompileOptions& options,
+                                     DiagnosticPrinter& printer);
+
 // Links `object` with the runtime into a program, whose bytes are returned. Empty after an error, which has been printed.
 std::string linkProgram(const std::string& object, const CompileOptions& options, const WorkDirectory& work,
                         DiagnosticPrinter& printer);

@@ -1,8 +1,9 @@
-// The command line of `mxc compile`, shared by `mxc run`. Flags are clang's where clang has them; -mcpu=native is read as -m cpu=native.
+// The command line of `mxc compile`, shared by `mxc run`. Flags are clang's where clang has them.
 #include <CLI/CLI.hpp>
 
 #include "codegen/lower_kernels.h"
-#include "driver/compile.h"
+#include "driver/command_line.h"
+#include "driver/compile_flags.h"
 #include "ir/optimizers.h"
 
 namespace mxc::driver {
@@ -11,10 +12,17 @@ using frontend::Fault;
 
 namespace {
 
+std::vector<std::string> optimizerKinds() {
+  llvm::SmallVector<llvm::StringRef> kinds;
+  std::string all = optimizerNames();
+  llvm::StringRef(all).split(kinds, ", ");
+  return {kinds.begin(), kinds.end()};
+}
+
 const std::map<std::string, Emit>& emitNames() {
-  static const std::map<std::string, Emit> names = {{"graph", Emit::graph},   {"mlir", Emit::mlir},    {"plan", Emit::plan},
-                                                    {"llvm", Emit::llvm},     {"asm", Emit::assembly}, {"obj", Emit::object},
-                                                    {"exe", Emit::executable}};
+  static const std::map<std::string, Emit> names = {{"graph", Emit::graph}, {"svg", Emit::svg},       {"mlir", Emit::mlir},
+                                                    {"plan", Emit::plan},   {"llvm", Emit::llvm},     {"asm", Emit::assembly},
+                                                    {"obj", Emit::object},  {"exe", Emit::executable}};
   return names;
 }
 
@@ -57,75 +65,86 @@ bool checkCpu(const std::string& cpu, DiagnosticPrinter& printer) {
 
 }  // namespace
 
-void addCompileOptions(CLI::App& app, CompileOptions& options, RawCompileOptions& raw) {
-  app.add_option("model.cpp", options.source, "The model: C++ with MXC_MODEL, or symbol JSON (.json)")->required();
-  app.add_option("-O", options.level, "Optimisation level")->check(CLI::Range(0, 3))->capture_default_str();
-  app.add_option("-m", raw.machine, "-mcpu=NAME: the processor to compile for; native is this machine's")
-      ->type_name("cpu=NAME")
-      ->expected(1);
+CompileFlags::CompileFlags(CLI::App& app) {
+  app.add_option("model.cpp", options.source, "The model: C++ with MXC_MODEL, or symbol JSON (.json)")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("-O", options.level, "Optimisation level")
+      ->type_name("0|1|2|3")
+      ->check(CLI::Range(0, 3).description(""))
+      ->capture_default_str();
+  app.add_option("--mcpu", options.cpu, "The processor to compile for, as LLVM calls it; native is this machine's")
+      ->type_name("NAME")
+      ->capture_default_str();
   app.add_option("-D", options.defines, "Define a macro while the model is staged")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
-  app.add_option("--dim", raw.dims, "Override a dimension: --dim batch=1")->type_name("NAME=SIZE")->allow_extra_args(false);
-  app.add_option("--model", options.model, "Which MXC_MODEL of the file");
-  app.add_option("--optimizer", options.optimizer, "The kind of optimizer instead of the model's");
-  app.add_option("--dtype", raw.dtype, "The model's floating type")->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
-  app.add_option("--memory-plan", raw.memory_plan, "How values share memory")
-      ->check(CLI::IsMember({"naive", "inplace", "coshare", "both"}))
+  app.add_option("--dim", raw_.dims, "Override a dimension: --dim batch=1")->type_name("NAME=SIZE")->allow_extra_args(false);
+  app.add_option("--model", options.model, "Which MXC_MODEL of the file")->type_name("NAME");
+  addChoice(app, "--optimizer", options.optimizer, optimizerKinds(), "The kind of optimizer instead of the model's");
+  addChoice(app, "--dtype", raw_.dtype, {"f32", "f64"}, "The model's floating type")->capture_default_str();
+  addChoice(app, "--memory-plan", raw_.memory_plan, {"naive", "inplace", "coshare", "both"}, "How values share memory")
       ->capture_default_str();
   app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model and links the program")
+      ->type_name("COMMAND")
       ->capture_default_str();
   app.add_option("--stage-time-limit", options.stage_time_limit_seconds, "Seconds that the model's code may take")
-      ->check(CLI::Range(1, 86400))
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 86400).description(""))
       ->capture_default_str();
-  app.add_option("--stage-memory-limit", raw.stage_memory_mib, "MiB of memory that the model's code may take")
-      ->check(CLI::Range(64, 1 << 24))
+  app.add_option("--stage-memory-limit", raw_.stage_memory_mib, "MiB of memory that the model's code may take")
+      ->type_name("MIB")
+      ->check(CLI::Range(64, 1 << 24).description(""))
       ->capture_default_str();
-  app.add_option("--memory-limit", raw.memory_limit, "The most that the program may take, as 512MiB: values are computed again where they would not fit")
+  app.add_option("--memory-limit", raw_.memory_limit,
+                 "The most that the program may take, as 512MiB: values are computed again where they would not fit")
       ->type_name("BYTES");
-  app.add_option("--report", options.report, "Report the exact memory of the program: for people, as JSON, or as a picture of lifetimes")
-      ->check(CLI::IsMember({"memory", "memory,json", "memory,svg"}))
+  addChoice(app, "--report", options.report, {"memory", "memory,json", "memory,svg"},
+            "Report the exact memory of the program: for people, as JSON, or as a picture of lifetimes")
       ->delimiter('\0');
   app.add_option("--report-file", options.report_file, "Where the report goes instead of standard output")->type_name("FILE");
+  app.add_flag("--check-finite", options.check_finite,
+               "The program ends its training at the first NaN or infinity and names the operation; it is slower");
   app.add_flag("-v,--verbose", options.verbose, "Print the commands that are run");
+  app.add_flag("--###", options.show_commands, "Print the commands that would be run, and do nothing else");
   app.add_flag("--time-passes", options.time_passes, "Print how long each pass took");
   app.add_flag("--save-temps", options.save_temps, "Keep the intermediate files, in OUTPUT.temps");
   app.add_flag("--print-ir-after-all", options.print_ir, "Print the program to standard error after each pass");
+  addColor(app, color);
 }
 
-bool checkCompileOptions(CompileOptions& options, const RawCompileOptions& raw, DiagnosticPrinter& printer) {
-  for (const std::string& dim : raw.dims)
+void CompileFlags::addOutputs(CLI::App& app) {
+  app.add_option("-o", options.output, "Output; - is standard output")->type_name("FILE");
+  addChoice(app, "--emit", raw_.emit, {"exe", "obj", "asm", "llvm", "plan", "mlir", "graph", "svg"},
+            "What to write: a program, an object, or what the model is on its way there; graph is symbol JSON, svg a drawing of it")
+      ->capture_default_str();
+  addChoice(app, "--memory-rules", raw_.memory_rules, {"own", "paper"},
+            "paper: print the memory that MXNet's planner would take for this model, op by op, instead of compiling it")
+      ->capture_default_str();
+  app.add_flag("--MD", options.dependencies, "Also write which files of the user the output depends on, as a rule for make");
+  app.add_option("--MF", options.dependency_file, "Where -MD writes; the output's name with .d if not given")->type_name("FILE");
+  app.add_option("--MT", options.dependency_target, "The target of the rule; the output's name if not given")->type_name("NAME");
+}
+
+bool CompileFlags::check(DiagnosticPrinter& printer) {
+  for (const std::string& dim : raw_.dims)
     if (!readDim(dim, options, printer)) return false;
-  for (const std::string& machine : raw.machine) {
-    if (machine.rfind("cpu=", 0) != 0 || machine.size() == 4) {
-      printer.error(Fault::usage, "unknown flag '-m" + machine + "': -mcpu=NAME is expected");
-      return false;
-    }
-    options.cpu = machine.substr(4);
-  }
-  if (!options.optimizer.empty() && !findOptimizer(options.optimizer)) {
-    printer.error(Fault::usage, "--optimizer=" + options.optimizer + ": one of " + optimizerNames() + " is expected");
+  if (!raw_.memory_limit.empty() && (options.memory_limit_bytes = readBytes(raw_.memory_limit)) == 0) {
+    printer.error(Fault::usage, "--memory-limit=" + raw_.memory_limit + ": a size as 512MiB, 1.5GiB or 100000 (bytes) is expected");
     return false;
   }
-  auto emit = emitNames().find(raw.emit);
-  if (emit == emitNames().end()) {
-    printer.error(Fault::usage, "--emit=" + raw.emit + ": one of graph, mlir, plan, llvm, asm, obj, exe is expected");
-    return false;
-  }
-  if (!raw.memory_limit.empty() && (options.memory_limit_bytes = readBytes(raw.memory_limit)) == 0) {
-    printer.error(Fault::usage, "--memory-limit=" + raw.memory_limit + ": a size as 512MiB, 1.5GiB or 100000 (bytes) is expected");
-    return false;
-  }
-  options.memory_plan = *findMemoryPlan(raw.memory_plan);
-  options.memory_by_paper = raw.memory_rules == "paper";
-  if (options.memory_by_paper && raw.emit != "exe") {
-    printer.error(Fault::usage, "--memory-rules=paper analyses the model and compiles nothing: --emit=" + raw.emit + " does not go with it");
+  options.memory_plan = *findMemoryPlan(raw_.memory_plan);
+  options.memory_by_paper = raw_.memory_rules == "paper";
+  if (options.memory_by_paper && raw_.emit != "exe") {
+    printer.error(Fault::usage,
+                  "--memory-rules=paper analyses the model and compiles nothing: --emit=" + raw_.emit + " does not go with it");
     return false;
   }
   if (!checkCpu(options.cpu, printer)) return false;
-  options.emit = emit->second;
-  options.f64 = raw.dtype == "f64";
-  options.stage_memory_limit_bytes = raw.stage_memory_mib << 20;
+  options.emit = emitNames().at(raw_.emit);
+  options.color = color;
+  options.f64 = raw_.dtype == "f64";
+  options.stage_memory_limit_bytes = raw_.stage_memory_mib << 20;
   return true;
 }
 

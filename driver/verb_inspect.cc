@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "driver/aligned_plan.h"
+#include "driver/command_line.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/plan_text.h"
@@ -37,6 +38,7 @@ AlignedPlan findPlan(llvm::StringRef file) {
 struct InspectOptions {
   std::string path;
   bool json = false;
+  Color color = Color::automatic;
   PlanTextOptions text{.steps = false, .buffers = false};
 };
 
@@ -61,12 +63,13 @@ void inspect(const InspectOptions& options, DiagnosticPrinter& printer) {
 void addInspectVerb(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* verb = app.add_subcommand("inspect", "Show the model, graphs and memory of a compiled program");
-  verb->add_option("program", options->path, "A program, object or archive made by mxc compile")->required();
+  verb->add_option("program", options->path, "A program, object or archive made by mxc compile")->type_name("FILE")->required();
   verb->add_flag("--json", options->json, "Everything, as JSON");
   verb->add_flag("--steps", options->text.steps, "Every step with its arguments");
   verb->add_flag("--buffers", options->text.buffers, "Every buffer with its place in memory");
+  addColor(*verb, options->color);
   verb->callback([options, &exit_code] {
-    DiagnosticPrinter printer;
+    DiagnosticPrinter printer(options->color);
     inspect(*options, printer);
     exit_code = printer.exitCode();
   });

@@ -2,9 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "driver/command_line.h"
 #include "driver/diagnostics.h"
 #include "driver/verbs.h"
 #include "frontend/import/op_schema.h"
+#include "frontend/nearest.h"
 
 namespace mxc::driver {
 
@@ -50,21 +52,29 @@ void printDetails(const OpSchema& op) {
 }  // namespace
 
 void addOpsVerb(CLI::App& app, int& exit_code) {
-  auto name = std::make_shared<std::string>();
+  struct State {
+    std::string name;
+    Color color = Color::automatic;
+  };
+  auto state = std::make_shared<State>();
   CLI::App* verb = app.add_subcommand("ops", "List the operations of the DSL, or show one");
-  verb->add_option("name", *name, "An operation");
-  verb->callback([name, &exit_code] {
+  verb->add_option("name", state->name, "An operation")->type_name("NAME");
+  addColor(*verb, state->color);
+  verb->callback([state, &exit_code] {
+    const std::string& name = state->name;
     bool found = false;
+    std::vector<std::string> names;
     for (const OpSchema& op : frontend::opSchemas()) {
-      if (name->empty())
+      names.emplace_back(op.function);
+      if (name.empty())
         std::cout << op.function << std::string(op.function.size() < 24 ? 24 - op.function.size() : 1, ' ') << op.summary << "\n";
-      if (op.function != *name) continue;
+      if (op.function != name) continue;
       printDetails(op);
       found = true;
     }
-    if (name->empty() || found) return;
-    DiagnosticPrinter printer;
-    printer.error(frontend::Fault::usage, "there is no operation '" + *name + "'");
+    if (name.empty() || found) return;
+    DiagnosticPrinter printer(state->color);
+    printer.error(frontend::Fault::usage, "there is no operation '" + name + "'" + frontend::didYouMean(name, names));
     exit_code = printer.exitCode();
   });
 }

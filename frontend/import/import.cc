@@ -3,6 +3,7 @@
 
 #include "frontend/import/attribute.h"
 #include "frontend/import/op_schema.h"
+#include "frontend/nearest.h"
 #include "ir/mx.h"
 #include "ir/optimizers.h"
 #include "llvm/ADT/StringMap.h"
@@ -89,6 +90,14 @@ class Importer {
     return true;
   }
 
+  // Which of the table's entries was meant by a mistyped name.
+  template <class List>
+  static std::string meant(StringRef name, const List& entries) {
+    std::vector<std::string> names;
+    for (const auto& entry : entries) names.emplace_back(entry.name);
+    return didYouMean(name, names);
+  }
+
   // "conv2d 'conv2d0'"
   static std::string describe(const json::Object& node) {
     return (node.getString("op").value_or("node") + " '" + node.getString("name").value_or("") + "'").str();
@@ -104,7 +113,7 @@ class Importer {
     if (*op == "parameter") return readParameter(*node, *name);
     if (*op == "constant") return readConstant(*node, *name);
     const OpSchema* schema = findOpSchema({op->data(), op->size()});
-    if (!schema) return fail(*node, "there is no operation '" + op->str() + "' (mxc ops lists them)");
+    if (!schema) return fail(*node, "there is no operation '" + op->str() + "' (mxc ops lists them)" + meant(*op, opSchemas()));
     return readOperation(*node, *name, *schema);
   }
 
@@ -121,7 +130,8 @@ class Importer {
     if (!inputs) inputs = &empty;
     for (const auto& [name, value] : *inputs) {
       bool known = llvm::any_of(schema.operands, [&](const OperandSchema& o) { return StringRef(o.name) == StringRef(name); });
-      if (!known) return fail(node, describe(node) + " has no operand '" + StringRef(name).str() + "'");
+      if (!known)
+        return fail(node, describe(node) + " has no operand '" + StringRef(name).str() + "'" + meant(name, schema.operands));
     }
     llvm::SmallVector<int32_t> segments;
     for (const OperandSchema& operand : schema.operands) {
@@ -169,7 +179,8 @@ class Importer {
     if (!attributes) attributes = &empty;
     for (const auto& [name, value] : *attributes) {
       bool known = llvm::any_of(schema.attributes, [&](const AttributeSchema& a) { return StringRef(a.name) == StringRef(name); });
-      if (!known) return fail(node, describe(node) + " has no attribute '" + StringRef(name).str() + "'");
+      if (!known)
+        return fail(node, describe(node) + " has no attribute '" + StringRef(name).str() + "'" + meant(name, schema.attributes));
     }
     for (const AttributeSchema& attribute : schema.attributes) {
       const json::Value* value = attributes->get(StringRef(attribute.name));

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 
@@ -17,11 +18,57 @@ namespace mxc::frontend {
 
 namespace {
 
+// What runProcess waits for: a process in the foreground; negative: a group of tools; 0: nothing. Written with signals blocked, read by
+// handlers of the same thread.
+std::atomic<pid_t> running{0};
+
+// Blocks all signals while it lives, so that none comes between a fork and what must be known of the child.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before_);
+  }
+  ~BlockedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_;
+};
+
+// While it lives, SIGINT and SIGQUIT do nothing here.
+class IgnoredInterrupts {
+ public:
+  explicit IgnoredInterrupts(bool active) : active_(active) {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    if (active_) sigaction(SIGINT, &ignore, &interrupt_), sigaction(SIGQUIT, &ignore, &quit_);
+  }
+  ~IgnoredInterrupts() {
+    if (active_) sigaction(SIGINT, &interrupt_, nullptr), sigaction(SIGQUIT, &quit_, nullptr);
+  }
+  IgnoredInterrupts(const IgnoredInterrupts&) = delete;
+  IgnoredInterrupts& operator=(const IgnoredInterrupts&) = delete;
+
+ private:
+  bool active_;
+  struct sigaction interrupt_ {
+  }, quit_{};
+};
+
 // In the child: nothing here may allocate. Reports errno of a failed exec through `report`.
-[[noreturn]] void becomeProgram(char* const* argv, const ProcessOptions& options, int report) {
-  if (options.time_limit_seconds) {
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a group of its own: an interrupt at the terminal reaches mxc alone
+[[noreturn]] void becomeProgram(char* const* argv, const ProcessOptions& options, const sigset_t& mask, int report) {
+  for (int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {  // this process's handlers are not the child's
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) signal(number, SIG_DFL);
+  }
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  if (!options.foreground) {
+    setpgid(0, 0);  // an interrupt at the terminal reaches mxc alone, which ends the group
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
   }
   if (options.memory_limit_bytes) {
     rlimit limit{static_cast<rlim_t>(options.memory_limit_bytes), static_cast<rlim_t>(options.memory_limit_bytes)};
@@ -34,6 +81,16 @@ namespace {
   int code = errno;
   if (::write(report, &code, sizeof code) < 0) _exit(126);
   _exit(127);
+}
+
+// Forks; the child becomes the program. -1 with errno after a failure.
+pid_t start(char* const* argv, const ProcessOptions& options, int report) {
+  BlockedSignals blocked;
+  pid_t child = fork();
+  if (child == 0) becomeProgram(argv, options, blocked.before(), report);
+  if (child > 0 && !options.foreground) setpgid(child, child);  // whoever comes first, the child or this
+  if (child > 0) running = options.foreground ? child : -child;
+  return child;
 }
 
 // Waits for `child`; kills its group when the time is over.
@@ -66,14 +123,15 @@ ProcessResult runProcess(const std::vector<std::string>& arguments, const Proces
     result.error = strerror(errno);
     return result;
   }
-  pid_t child = fork();
-  if (child == 0) becomeProgram(argv.data(), options, report[1]);
+  pid_t child = start(argv.data(), options, report[1]);
   int fork_error = errno;
+  IgnoredInterrupts ignored(options.foreground && child > 0);
   close(report[1]);
   int code = 0;
   bool failed = child < 0 || read(report[0], &code, sizeof code) == sizeof code;
   close(report[0]);
   int status = child < 0 ? 0 : waitFor(child, options, result.timed_out);
+  running = 0;
   if (failed) {
     result.error = strerror(child < 0 ? fork_error : code);
     return result;
@@ -82,6 +140,13 @@ ProcessResult runProcess(const std::vector<std::string>& arguments, const Proces
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   return result;
+}
+
+void endRunningProcess(int signal) {
+  pid_t process = running.exchange(0);
+  if (process == 0) return;
+  kill(process, process < 0 ? SIGKILL : signal);
+  waitpid(process < 0 ? -process : process, nullptr, 0);
 }
 
 std::string shellLine(const std::vector<std::string>& arguments) {

@@ -3,7 +3,7 @@
 //
 //   mxc-stage MODEL.so NAME RESULT PROGRESS [DIM=SIZE ...]
 //
-// RESULT gets the JSON, and the exit code is 0; or, with exit code 1, a description of what was thrown:
+// RESULT gets the JSON, RESULT.loaded the paths of the files that the model has loaded, and the exit code is 0; or, with exit code 1, a description of what was thrown:
 //   {"error": message, "at": [file, line, column], "word": operation there, "frames": [...], "note": text, "note_at": [file, line, column]}
 // where "at" is null if the place is not known, and frames are return addresses in MODEL.so, innermost first.
 #include <cxxabi.h>
@@ -106,6 +106,13 @@ std::string exceptionName() {
   return text;
 }
 
+// "; it has batch"
+std::string listed(const std::map<std::string, int64_t>& dims) {
+  std::string text;
+  for (const auto& [name, size] : dims) text += (text.empty() ? "; it has " : ", ") + name;
+  return text;
+}
+
 // Calls the model's function and writes what came of it.
 int describe(void (*function)(), Session& session, const char* result, Progress& page) {
   auto last = [&] { return page.line ? place(page.file, page.line, page.column) : std::string("null"); };
@@ -119,7 +126,7 @@ int describe(void (*function)(), Session& session, const char* result, Progress&
     function();
     for (const auto& [name, size] : session.dims)
       if (!session.used_dims.contains(name))
-        return writeError(result, "--dim " + name + ": the model has no dimension of that name", "null");
+        return writeError(result, "--dim " + name + ": the model has no dimension of that name" + listed(session.used_dims), "null");
   } catch (const ModelError& error) {
     std::string note =
         error.note.empty() ? "" : ", \"note\": " + jsonString(error.note) + ", \"note_at\": " + place(error.note_where);
@@ -131,6 +138,9 @@ int describe(void (*function)(), Session& session, const char* result, Progress&
     return writeError(result, "staging threw " + exceptionName(), last(), word());
   }
   write(result, mxc::detail::writeModel(session));
+  std::string loaded;
+  for (const std::string& path : session.loaded) loaded += path + "\n";
+  write((result + std::string(".loaded")).c_str(), loaded);
   page.phase = Progress::done;
   return 0;
 }

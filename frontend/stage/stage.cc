@@ -27,12 +27,29 @@ bool fail(const DiagnosticSink& sink, SourcePlace place, std::string message, Fa
   return false;
 }
 
-bool compileModel(const StageOptions& options, const std::string& object, const DiagnosticSink& sink) {
+std::string objectPath(const StageOptions& options) { return options.work_directory + "/model.so"; }
+std::string resultPath(const StageOptions& options) { return options.work_directory + "/model.json"; }
+std::string progressPath(const StageOptions& options) { return options.work_directory + "/progress"; }
+
+std::vector<std::string> compileCommand(const StageOptions& options) {
   std::vector<std::string> command = {options.host_compiler,    "-std=c++20", "-O0", "-g1", "-fPIC", "-shared", "-I",
                                       options.include_directory};
+  if (!options.color.empty()) command.push_back("-fdiagnostics-color=" + options.color);
+  if (!options.dependencies.empty())
+    command.insert(command.end(), {"-MD", "-MF", options.dependencies, "-MT", options.dependency_target});
   for (const std::string& define : options.defines) command.push_back("-D" + define);
-  command.insert(command.end(), {"-x", "c++", options.source, "-o", object});
-  ProcessResult result = runProcess(command, {.stdout_to_stderr = true, .verbose = options.verbose});
+  command.insert(command.end(), {"-x", "c++", options.source, "-o", objectPath(options)});
+  return command;
+}
+
+std::vector<std::string> runCommand(const StageOptions& options, const std::string& model) {
+  std::vector<std::string> command = {options.runner, objectPath(options), model, resultPath(options), progressPath(options)};
+  for (const auto& [name, size] : options.dims) command.push_back(name + "=" + std::to_string(size));
+  return command;
+}
+
+bool compileModel(const StageOptions& options, const DiagnosticSink& sink) {
+  ProcessResult result = runProcess(compileCommand(options), {.stdout_to_stderr = true, .verbose = options.verbose});
   SourcePlace file{options.source};
   if (!result.started) return fail(sink, {}, "cannot run the host compiler '" + options.host_compiler + "': " + result.error);
   if (result.signal) return fail(sink, file, std::string("the host compiler was ended by ") + strsignal(result.signal));
@@ -143,6 +160,14 @@ bool reportDeath(const StageOptions& options, const ProcessResult& result, const
   return false;
 }
 
+// Adds what the model has loaded, one path a line of a file that mxc-stage leaves, to the rule for make.
+void addLoadedFiles(const StageOptions& options) {
+  if (options.dependencies.empty()) return;
+  std::ifstream loaded(resultPath(options) + ".loaded");
+  std::ofstream rule(options.dependencies, std::ios::app);
+  for (std::string path; std::getline(loaded, path);) rule << options.dependency_target << ": " << path << "\n";
+}
+
 std::string readFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -155,21 +180,18 @@ std::optional<std::string> stage(const StageOptions& options, const DiagnosticSi
     fail(sink, {options.source}, strerror(errno));
     return std::nullopt;
   }
-  std::string object = options.work_directory + "/model.so", json = options.work_directory + "/model.json",
-              page = options.work_directory + "/progress";
-  if (!compileModel(options, object, sink)) return std::nullopt;
+  std::string object = objectPath(options), page = progressPath(options);
+  if (!compileModel(options, sink)) return std::nullopt;
   std::optional<std::string> model = chooseModel(options, findModels(object), sink);
   if (!model) return std::nullopt;
 
   std::ofstream(page, std::ios::binary) << std::string(sizeof(Progress), '\0');
-  std::vector<std::string> command = {options.runner, object, *model, json, page};
-  for (const auto& [name, size] : options.dims) command.push_back(name + "=" + std::to_string(size));
-  ProcessResult result = runProcess(command, {.time_limit_seconds = options.time_limit_seconds,
-                                              .memory_limit_bytes = options.memory_limit_bytes,
-                                              .stdout_to_stderr = true,
-                                              .verbose = options.verbose});
+  ProcessResult result = runProcess(runCommand(options, *model), {.time_limit_seconds = options.time_limit_seconds,
+                                                                  .memory_limit_bytes = options.memory_limit_bytes,
+                                                                  .stdout_to_stderr = true,
+                                                                  .verbose = options.verbose});
   Progress progress = readProgress(page);
-  std::string text = readFile(json);
+  std::string text = readFile(resultPath(options));
   if (!result.started) {
     fail(sink, {}, "cannot run '" + options.runner + "': " + result.error, Fault::internal);
   } else if (result.timed_out || result.signal || result.exit_code > 1) {
@@ -179,9 +201,14 @@ std::optional<std::string> stage(const StageOptions& options, const DiagnosticSi
   } else if (progress.phase != Progress::done) {
     reportDeath(options, result, progress, sink);
   } else {
+    addLoadedFiles(options);
     return nameCallers(text, object, options.source);
   }
   return std::nullopt;
+}
+
+std::vector<std::vector<std::string>> stageCommands(const StageOptions& options) {
+  return {compileCommand(options), runCommand(options, options.model.empty() ? "MODEL" : options.model)};
 }
 
 }  // namespace mxc::frontend

@@ -27,7 +27,14 @@ struct StageOptions {
   int time_limit_seconds = 10;    // of staging; compiling is not limited
   int64_t memory_limit_bytes = int64_t{4} << 30;
   bool verbose = false;  // print the commands that are run to standard error
+  std::string color;     // "always" or "never": what the host compiler is told; empty: it decides
+  // A rule for make is left in the file `dependencies` (empty: none): `target` depends on the source, on what it includes and on
+  // what it loads.
+  std::string dependencies, dependency_target;
 };
+
+// The commands that `stage` runs, in order. A model whose name is not given stands as MODEL: its name is found on the way.
+std::vector<std::vector<std::string>> stageCommands(const StageOptions& options);
 
 // The symbol JSON (docs/symbol-json.md) of the model. Diagnostics of the host compiler go to standard error as they are.
 std::optional<std::string> stage(const StageOptions& options, const DiagnosticSink& sink);

@@ -7,6 +7,7 @@
 // RUN: mxc compile %s --emit=asm | FileCheck %s --check-prefix=ASM
 // RUN: mxc compile %s --emit=obj && mxc inspect emit.o | FileCheck %s --check-prefix=INSPECT
 // RUN: mxc compile %s --emit=obj -o again.o && cmp emit.o again.o
+// RUN: mxc compile %s && mxc compile %s -o again && cmp emit again
 // RUN: mxc compile %s -O0 && ./emit info | FileCheck %s --check-prefix=INFO
 // RUN: mxc inspect emit --json | python3 -c 'import json, sys; print([g["name"] for g in json.load(sys.stdin)["graphs"]])' | FileCheck %s --check-prefix=JSON
 // RUN: mxc inspect emit --steps --buffers | FileCheck %s --check-prefix=STEPS

@@ -4,7 +4,7 @@
 // RUN: %exits 1 mxc compile %s --emit=graph --dim time=2 2>&1 | FileCheck %s --check-prefix=DIM
 // RUN: %exits 2 mxc compile %s --emit=graph --dim batch=0 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: %exits 1 mxc compile %s --emit=graph --host-cxx no-such-compiler 2>&1 | FileCheck %s --check-prefix=HOST
-// DIM: stage_options.cpp: error: --dim time: the model has no dimension of that name
+// DIM: stage_options.cpp: error: --dim time: the model has no dimension of that name; it has batch
 // ZERO: mxc: error: --dim batch=0: name=size with a positive size is expected
 // HOST: mxc: error: cannot run the host compiler 'no-such-compiler': No such file or directory
 #include <mxc/mxc.h>
