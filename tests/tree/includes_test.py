@@ -3,6 +3,7 @@
 Scans the #include lines of every source. Usage: includes_test.py ROOT
 """
 import pathlib
+import posixpath
 import re
 import sys
 
@@ -17,12 +18,20 @@ ALLOWED = {
     "runtime": [],
 }
 FOLDERS = ["frontend", "ir", "passes", "codegen", "runtime", "driver", "tests", "bench", "examples"]
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
+COMMENT = re.compile(r"/\*.*?\*/")
 # Libraries that a folder must not see at all.
 FORBIDDEN = {
     "runtime": re.compile(r"^(llvm|mlir|clang)"),
     "frontend/dsl": re.compile(r"^(llvm|mlir|absl|nlohmann|CLI)"),
 }
+
+
+def from_root(path, name):
+    """An include as it reads from the root: relative ones are resolved, the DSL's umbrella is the DSL."""
+    if name.startswith("."):
+        return posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    return "frontend/dsl/" + name.removeprefix("mxc/") if name.startswith("mxc/") else name
 
 
 def folder_of(path):
@@ -32,17 +41,17 @@ def folder_of(path):
 
 def violations(root):
     for file in sorted(root.rglob("*")):
-        if file.suffix not in (".h", ".cc", ".cpp", ".inc") or not file.is_file():
+        if file.suffix not in (".h", ".cc", ".cpp", ".inc", ".td") or not file.is_file():
             continue
         path = file.relative_to(root).as_posix()
         folder = folder_of(path)
         if folder is None or path.startswith("build"):
             continue
         for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
-            match = INCLUDE.match(line)
+            match = INCLUDE.match(COMMENT.sub("", line))
             if not match:
                 continue
-            name = match.group(1)
+            name = from_root(path, match.group(1))
             forbidden = [p for f, p in FORBIDDEN.items() if path.startswith(f + "/") and p.match(name)]
             own = name.split("/")[0] in FOLDERS
             allowed = name.startswith(folder + "/") or any(name == a or name.startswith(a + "/") for a in ALLOWED[folder])
@@ -54,9 +63,10 @@ def self_test(scratch):
     """A tree with one violation of each kind is refused: the test can fail."""
     (scratch / "ir").mkdir(parents=True)
     (scratch / "runtime/core").mkdir(parents=True)
-    (scratch / "ir/a.cc").write_text('#include "passes/passes.h"\n#include "ir/b.h"\n')
+    (scratch / "ir/a.cc").write_text('#include "passes/passes.h"\n/**/ #include "../passes/passes.h"\n#include "./b.h"\n#include "mxc/mxc.h"\n')
+    (scratch / "ir/a.td").write_text('include "codegen/a.td"\ninclude "ir/b.td"\n')
     (scratch / "runtime/core/b.cc").write_text("#include <llvm/ADT/StringRef.h>\n#include <vector>\n")
-    return len(list(violations(scratch))) == 2
+    return len(list(violations(scratch))) == 5
 
 
 if __name__ == "__main__":
