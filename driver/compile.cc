@@ -151,7 +151,6 @@ void requireError(DiagnosticPrinter& printer, const std::string& stage) {
 
 mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& options) {
   PipelineOptions pipeline;
-  pipeline.optimizer = options.optimizer;
   pipeline.memoryLimit = options.memory_limit_bytes;
   pipeline.memoryPlan = options.memory_plan;
   if (options.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at

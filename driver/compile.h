@@ -24,7 +24,7 @@ struct CompileOptions {
   std::string model;                    // which of several; empty: the only one
   int level = 2;                        // -O
   std::string cpu = "native";           // -mcpu
-  std::string optimizer;                // empty: the model's
+  std::string optimizer;                // as parseOptimizer reads it; empty: the model's
   bool f64 = false;                     // --dtype=f64
   std::vector<std::string> defines;     // -D
   std::map<std::string, int64_t> dims;  // --dim

@@ -4,6 +4,7 @@
 #include "codegen/lower_kernels.h"
 #include "driver/command_line.h"
 #include "driver/compile_flags.h"
+#include "frontend/nearest.h"
 #include "ir/optimizers.h"
 
 namespace mxc::driver {
@@ -17,6 +18,20 @@ std::vector<std::string> optimizerKinds() {
   std::string all = optimizerNames();
   llvm::StringRef(all).split(kinds, ", ");
   return {kinds.begin(), kinds.end()};
+}
+
+// A kind, or a kind with defaults of its numbers.
+void addOptimizer(CLI::App& app, std::string& value) {
+  app.add_option("--optimizer", value, "The optimizer instead of the model's; its numbers behind a colon: sgd:momentum=0.9,clip_norm=1")
+      ->type_name(llvm::join(optimizerKinds(), "|"))
+      ->check([](const std::string& given) -> std::string {
+        std::vector<std::string> kinds = optimizerKinds();
+        std::string kind = given.substr(0, given.find(':')), message;
+        if (!llvm::is_contained(kinds, kind))
+          return "'" + kind + "' is not one of " + llvm::join(kinds, ", ") + frontend::didYouMean(kind, kinds);
+        (void)parseOptimizer(given, message);
+        return message;
+      });
 }
 
 const std::map<std::string, Emit>& emitNames() {
@@ -81,7 +96,7 @@ CompileFlags::CompileFlags(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--dim", raw_.dims, "Override a dimension: --dim batch=1")->type_name("NAME=SIZE")->allow_extra_args(false);
   app.add_option("--model", options.model, "Which MXC_MODEL of the file")->type_name("NAME");
-  addChoice(app, "--optimizer", options.optimizer, optimizerKinds(), "The kind of optimizer instead of the model's");
+  addOptimizer(app, options.optimizer);
   addChoice(app, "--dtype", raw_.dtype, {"f32", "f64"}, "The model's floating type")->capture_default_str();
   addChoice(app, "--memory-plan", raw_.memory_plan, {"naive", "inplace", "coshare", "both"}, "How values share memory")
       ->capture_default_str();

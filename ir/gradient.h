@@ -42,6 +42,14 @@ class GradientBuilder {
   llvm::SmallVector<mlir::Value> gradients_;
 };
 
+// The gradient of `op` through simpler ops: `decomposition` builds them from op's operands and returns values equal to op's results;
+// they are then walked backwards. Fails if one of them has no gradient. Sets the wanted gradients that are not zero.
+using Decomposition = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder&)>;
+mlir::LogicalResult gradientThrough(GradientBuilder& g, mlir::Operation* op, Decomposition decomposition);
+
+// Replaces every op of the block that stands for others (CompositeRules) by those, theirs included.
+void expandComposites(mlir::Block& block);
+
 // One call of ModeRules::buildForMode.
 class ModeBuilder {
  public:

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "ir/ops/elementwise.h"
+#include "ir/ops/initial.h"
 #include "ir/ops/random.h"
+#include "ir/ops/shape.h"
 
 using namespace mlir;
 
@@ -43,25 +45,51 @@ struct Site {
   }
 };
 
+double chosenFan(double which, Fans fans) { return which == 0 ? fans.in : which == 1 ? fans.out : (fans.in + fans.out) / 2; }
+
+Value buildXavier(const Site& s, ArrayRef<double> a, Fans fans) {
+  double distribution = a.empty() ? 0 : a[0], fan = chosenFan(a.empty() ? 2 : a[1], fans), magnitude = a.empty() ? 3 : a[2];
+  double bound = std::sqrt(magnitude / fan);
+  return distribution == 0 ? s.uniform(-bound, bound) : s.normal(0, bound);
+}
+
+Value buildMsra(const Site& s, ArrayRef<double> a, Fans fans) {
+  double slope = a.empty() ? 0 : a[0];
+  return s.normal(0, std::sqrt(2 / ((1 + slope * slope) * chosenFan(a.empty() ? 0 : a[1], fans))));
+}
+
+// Random rows, made orthogonal; of a matrix with more rows than columns, its transpose.
+Value buildOrthogonal(const Site& s, ArrayRef<double> a, Fans) {
+  OpBuilder& b = s.b;
+  int64_t rows = s.type.getDimSize(0), columns = s.type.getNumElements() / rows;
+  bool tall = rows > columns;
+  Site matrix{b, s.loc, tensorType({std::min(rows, columns), std::max(rows, columns)}, s.type.getElementType()), s.seed, s.stream};
+  Value value = make<mx::OrthonormaliseOp>(b, s.loc, {matrix.normal(0, 1)});
+  if (tall) value = make<mx::TransposeOp>(b, s.loc, {value});
+  value = make<mx::ReshapeOp>(b, s.loc, {value}, b.getNamedAttr("shape", b.getDenseI64ArrayAttr(s.type.getShape())));
+  return make<mx::MulOp>(b, s.loc, {value, mx::makeConstant(b, s.loc, a[0], s.type.getElementType())});
+}
+
 struct Initialiser {
   StringRef name;
-  size_t arguments;
-  bool needsFans;
+  SmallVector<size_t, 2> arguments;  // how many numbers it may take
+  int64_t rank;                      // at least so many axes
   Value (*build)(const Site& site, ArrayRef<double> args, Fans fans);
 };
 
 const Initialiser kInitialisers[] = {
-    {"zeros", 0, false, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(0); }},
-    {"ones", 0, false, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(1); }},
-    {"constant", 1, false, [](const Site& s, ArrayRef<double> a, Fans) { return s.constant(a[0]); }},
-    {"uniform", 2, false, [](const Site& s, ArrayRef<double> a, Fans) { return s.uniform(a[0], a[1]); }},
-    {"normal", 2, false, [](const Site& s, ArrayRef<double> a, Fans) { return s.normal(a[0], a[1]); }},
-    {"xavier", 0, true, [](const Site& s, ArrayRef<double>, Fans f) {
-       double bound = std::sqrt(6 / (f.in + f.out));
-       return s.uniform(-bound, bound);
+    {"zeros", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(0); }},
+    {"ones", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(1); }},
+    {"constant", {1}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.constant(a[0]); }},
+    {"uniform", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.uniform(a[0], a[1]); }},
+    {"normal", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.normal(a[0], a[1]); }},
+    {"xavier", {0, 3}, 2, buildXavier},
+    {"msra", {0, 2}, 2, buildMsra},
+    {"lecun", {0}, 2, [](const Site& s, ArrayRef<double>, Fans f) { return s.normal(0, std::sqrt(1 / f.in)); }},
+    {"orthogonal", {1}, 2, buildOrthogonal},
+    {"bilinear", {0}, 4, [](const Site& s, ArrayRef<double>, Fans) {
+       return make<mx::BilinearKernelOp>(s.b, s.loc, {}, s.b.getNamedAttr("to", TypeAttr::get(s.type)));
      }},
-    {"msra", 0, true, [](const Site& s, ArrayRef<double>, Fans f) { return s.normal(0, std::sqrt(2 / f.in)); }},
-    {"lecun", 0, true, [](const Site& s, ArrayRef<double>, Fans f) { return s.normal(0, std::sqrt(1 / f.in)); }},
 };
 
 }  // namespace
@@ -74,13 +102,15 @@ FailureOr<Value> buildInitialValue(OpBuilder& builder, Location loc, StringRef i
     llvm::interleaveComma(kInitialisers, error, [&](const Initialiser& i) { error << i.name; });
     return error;
   }
-  if (args.size() != found->arguments)
-    return emitError(loc) << "initialiser '" << init << "' takes " << found->arguments << " numbers, got " << args.size();
-  if (found->needsFans && type.getRank() < 2)
-    return emitError(loc) << "initialiser '" << init << "' needs a parameter with at least two axes, got " << shapeText(type);
-  if (!isa<FloatType>(type.getElementType()) && found->arguments == 2)
-    return emitError(loc) << "initialiser '" << init << "' needs a floating-point parameter";
-  return found->build({builder, loc, type, seed, stream}, args, found->needsFans ? fansOf(type) : Fans());
+  if (!llvm::is_contained(found->arguments, args.size())) {
+    InFlightDiagnostic error = emitError(loc) << "initialiser '" << init << "' takes ";
+    llvm::interleave(found->arguments, error, " or ");
+    return error << " numbers, got " << args.size();
+  }
+  if (type.getRank() < found->rank)
+    return emitError(loc) << "initialiser '" << init << "' needs a parameter with at least " << (found->rank == 2 ? "two" : "four")
+                          << " axes, got " << shapeText(type);
+  return found->build({builder, loc, type, seed, stream}, args, type.getRank() >= 2 ? fansOf(type) : Fans());
 }
 
 }  // namespace mxc

@@ -1,8 +1,13 @@
 // Initial values of parameters, by the name of their initialiser.
 //   zeros; ones; constant(value); uniform(low, high); normal(mean, deviation)
 //   xavier   uniform in +-sqrt(6 / (fan_in + fan_out))            (Glorot and Bengio 2010)
+//   xavier(distribution, fan, magnitude)   uniform in +-sqrt(magnitude / fan), or normal of that deviation
 //   msra     normal with deviation sqrt(2 / fan_in)               (He et al. 2015)
+//   msra(slope, fan)                       normal with deviation sqrt(2 / ((1 + slope^2) fan))
+//   orthogonal(gain)   orthogonal rows (or columns, if fewer) of length gain   (Saxe et al. 2014)
+//   bilinear           kernels [.., .., h, w] that enlarge                     (Long et al. 2015)
 //   lecun    normal with deviation sqrt(1 / fan_in)               (LeCun et al. 1998)
+// distribution: 0 uniform, 1 normal; fan: 0 fan_in, 1 fan_out, 2 their mean.
 // A parameter [out, in, kernel...] has fan_in = in * product(kernel) and fan_out = out * product(kernel).
 #pragma once
 

@@ -58,6 +58,17 @@ def Mx_ModeRules : OpInterface<"ModeRules"> {
   ];
 }
 
+def Mx_CompositeRules : OpInterface<"CompositeRules"> {
+  let cppNamespace = "::mxc::mx";
+  let description = [{An op that stands for others, at least with some attributes. The pass build-graphs puts them in its place, so that
+    only its types, its errors and its decomposition need to be written.}];
+  let methods = [
+    InterfaceMethod<[{Builds those ops at the builder's place and returns replacements for the results; the results themselves if
+      the op has a kernel of its own and stays.}],
+      "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::mlir::OpBuilder&":$b)>,
+  ];
+}
+
 def Mx_LayoutRules : OpInterface<"LayoutRules"> {
   let cppNamespace = "::mxc::mx";
   let description = [{An op with wishes about the layout of its operands and results. Others read any layout; their results take

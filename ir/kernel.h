@@ -101,6 +101,8 @@ class KernelBuilder {
   virtual void store(mlir::Value result, At at, mlir::Value value) = 0;
   // result[at] += value, for results that `fill` has set: scattered sums. Only in `rows`, and rows must not share elements.
   virtual void accumulate(mlir::Value result, At at, mlir::Value value) = 0;
+  // What lies at `at` of a result, after a `store` there. Only in `rows`, and only of what this row has stored.
+  virtual mlir::Value loadBack(mlir::Value result, At at) = 0;
 
   // ---- Indices as values ------------------------------------------------------------------------------------------------------
   // As i64, a vector of consecutive numbers if it varies from lane to lane.

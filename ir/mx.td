@@ -67,12 +67,26 @@ class Mx_Op<string mnemonic, list<Trait> traits = []> : Op<Mx_Dialect, mnemonic,
   string dslName = mnemonic;
   list<string> dslInits = [];     // "weight=xavier": default initialisers of Mx_Param and Mx_State operands
   list<string> dslOptional = [];  // "bias=true": whether an optional operand is there by default
+  int dslResults = 1;             // how many of the results the DSL shows; the others serve the gradient alone
+  string dslCount = "";           // for one variadic result: the attribute that says how many there are
 }
 
 // An operation that computes tensors from tensors and follows all rules of ir/interfaces.td.
 class Mx_ComputeOp<string mnemonic, list<Trait> traits = []>
     : Mx_Op<mnemonic, traits # [Pure, DeclareOpInterfaceMethods<Mx_OpRules>]> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+// An operation that stands for others (Mx_CompositeRules) and has no kernel; its gradient is theirs.
+class Mx_CompositeOp<string mnemonic, list<Trait> traits = []>
+    : Mx_ComputeOp<mnemonic, traits # [DeclareOpInterfaceMethods<Mx_CompositeRules>]> {
+  let extraClassDefinition = [{
+    ::mlir::LogicalResult $cppClass::buildGradient(::mxc::GradientBuilder& g) {
+      return ::mxc::gradientThrough(g, *this, [&](::mlir::OpBuilder& b) { return decompose(b); });
+    }
+    ::mlir::LogicalResult $cppClass::lower(::mxc::KernelBuilder&) { return ::mlir::failure(); }
+    bool $cppClass::canOverwrite(unsigned, unsigned) { return false; }
+  }];
 }
 
 // An operation on corresponding elements, with NumPy broadcasting. It has a `body` and a gradient; the rest follows.

@@ -1,6 +1,12 @@
 // Optimizers by name: which hyper-parameters and which states they have, and how the update of one parameter is built.
-// The order of rescale, clip, weight decay and rule stands in ir/ops/update.td.
+// The order of rescale, clip, weight decay and rule stands in ir/ops/update.td. Most rules see one element at a time; lamb and lars
+// the norms of one parameter and of its gradient; clipping by global norm all gradients.
 #pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/types.h"
 #include "mlir/IR/Builders.h"
@@ -31,7 +37,7 @@ struct OptimizerKind {
   llvm::SmallVector<mlir::Value> (*build)(mlir::OpBuilder& builder, mlir::Location loc, const ParameterUpdate& update);
 };
 
-// "sgd", "momentum", "nesterov", "adam" or "adamw"; null if there is no such kind.
+// "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "ftrl", "lamb" or "lars"; null if there is no such kind.
 const OptimizerKind* findOptimizer(llvm::StringRef name);
 // The kind of an mx.optimizer: its defaults turn "sgd" into "nesterov" (nesterov != 0) or "momentum" (momentum != 0).
 const OptimizerKind* findOptimizer(llvm::StringRef name, mlir::DictionaryAttr defaults);
@@ -39,5 +45,20 @@ const OptimizerKind* findOptimizer(llvm::StringRef name, mlir::DictionaryAttr de
 double hyperDefault(const HyperParameter& hyper, mlir::DictionaryAttr defaults);
 // For messages: "sgd, momentum, ...".
 std::string optimizerNames();
+
+// Clipping by global norm is compiled in if the defaults hold a clip_norm > 0: it keeps all gradients until the last is known. The number
+// itself is a hyper-parameter of that name, 0: none.
+double clipNormDefault(mlir::DictionaryAttr defaults);
+// The gradients, scaled so that all of them together, rescaled, have a norm of at most `clipNorm` (rank 0).
+llvm::SmallVector<mlir::Value> clipByGlobalNorm(mlir::OpBuilder& builder, mlir::Location loc, llvm::ArrayRef<mlir::Value> gradients,
+                                                mlir::Value rescale, mlir::Value clipNorm);
+
+// An optimizer as the command line writes it: "adam" or "adam:lr=0.01,clip_norm=1", the numbers being defaults.
+struct OptimizerText {
+  std::string kind;
+  std::vector<std::pair<std::string, double>> defaults;
+};
+// On an error `message` says what is wrong with `text` ("there is no optimizer 'x': ...").
+std::optional<OptimizerText> parseOptimizer(llvm::StringRef text, std::string& message);
 
 }  // namespace mxc

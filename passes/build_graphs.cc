@@ -5,9 +5,11 @@
 //            func @train(parameters, state, inputs, hypers) -> loss, metrics, parameters', state'
 //            func @eval(parameters, state, inputs) -> loss, metrics
 //            func @infer(parameters, state, inputs) -> outputs
+//            func @report(means) -> metrics     if a report is no mean over the samples, but a function of such means
 //
-// mx.gradient is replaced by the ops that compute it. Each function is pure SSA and holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"),
-// hypers mx.default, integer inputs mx.upper_bound; results carry mx.name and mx.role ("loss", "metric", "output", "parameter", "state")
+// mx.gradient is replaced by the ops that compute it, an op that stands for others (CompositeRules) by those. Each function is pure SSA and
+// holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"), hypers mx.default,
+// integer inputs mx.upper_bound; results carry mx.name and mx.role ("loss", "metric", "output", "parameter", "state")
 // and mx.donates, the argument whose new value they are. Ops that differ between training and evaluation are replaced here
 // (ModeRules). Needs: infer-shapes.
 #include "ir/initialisers.h"
@@ -15,6 +17,7 @@
 #include "ir/ops/elementwise.h"
 #include "ir/ops/reduce.h"
 #include "ir/optimizers.h"
+#include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/gradient.h"
@@ -85,18 +88,47 @@ int64_t upperBound(Value input) {
   return bound;
 }
 
+// The means over the samples that a number without a batch is a function of, in the order in which they are met: then progress can show
+// that function of the means of all samples. Empty if it is none, or if it is such a mean itself.
+SmallVector<Value> meansUnder(Value number) {
+  auto isMean = [](Value value) {
+    auto mean = value.getDefiningOp<mx::ReduceMeanOp>();
+    return mean && rankedType(value).getRank() == 0 && batchAxis(rankedType(mean.getInput())) >= 0;
+  };
+  SmallVector<Value> means, work = {number};
+  llvm::DenseSet<Value> seen;
+  if (rankedType(number).getRank() != 0 || isMean(number)) return {};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second) continue;
+    if (isMean(value)) {
+      means.push_back(value);
+      continue;
+    }
+    // What changes from step to step, or joins samples in another way, is a number of one run.
+    Operation* op = value.getDefiningOp();
+    bool ofOneRun = !isa<mx::OpRules>(op) || isa<mx::ModeRules>(op) ||
+                    llvm::any_of(op->getOperands(), [](Value operand) { return batchAxis(rankedType(operand)) >= 0; });
+    if (ofOneRun) return {};
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return means;
+}
+
 class GraphBuilder {
  public:
   GraphBuilder(ModuleOp module) : module_(module) {}
 
-  LogicalResult run(const PipelineOptions& options) {
+  LogicalResult run() {
+    expandComposites(*module_.getBody());
     losses_ = llvm::to_vector(module_.getOps<mx::MinimizeOp>());
     reports_ = llvm::to_vector(module_.getOps<mx::ReportOp>());
     outputs_ = llvm::to_vector(module_.getOps<mx::OutputOp>());
     for (Operation& op : module_.getBody()->getOperations()) model_.push_back(&op);
     if (losses_.empty()) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
-    if (failed(chooseOptimizer(options)) || failed(buildTrain()) || failed(buildEvaluation()) || failed(buildInference()) || failed(buildInit()))
+    if (failed(chooseOptimizer()) || failed(buildTrain()) || failed(buildEvaluation()) || failed(buildInference()) || failed(buildInit()))
       return failure();
+    buildReport();
     for (Operation* op : llvm::reverse(model_)) op->erase();
     return success();
   }
@@ -109,16 +141,11 @@ class GraphBuilder {
     return make<mx::ReduceMeanOp>(graph.b, value.getLoc(), {value});
   }
 
-  LogicalResult chooseOptimizer(const PipelineOptions& options) {
+  LogicalResult chooseOptimizer() {
     auto chosen = *module_.getOps<mx::OptimizerOp>().begin();
     defaults_ = chosen.getDefaults();
-    StringRef kind = chosen.getKind();
-    if (!options.optimizer.empty() && options.optimizer != kind) {
-      kind = options.optimizer;
-      defaults_ = DictionaryAttr::get(module_.getContext());
-    }
-    optimizer_ = findOptimizer(kind, defaults_);
-    if (!optimizer_) return chosen.emitError() << "there is no optimizer " << kind << " (known: " << optimizerNames() << ")";
+    optimizer_ = findOptimizer(chosen.getKind(), defaults_);
+    if (!optimizer_) return chosen.emitError() << "there is no optimizer " << chosen.getKind() << " (known: " << optimizerNames() << ")";
     module_->setAttr("mx.optimizer", StringAttr::get(module_.getContext(), optimizer_->name));
     return success();
   }
@@ -212,14 +239,47 @@ class GraphBuilder {
       loss = loss ? make<mx::AddOp>(graph.b, op.getLoc(), {loss, one}) : one;
     }
     graph.result("loss", "loss", loss);
-    for (mx::ReportOp op : reports_) graph.result("metric", op.getName(), mean(graph, map.lookup(op.getValue())));
+    for (mx::ReportOp op : reports_) {
+      SmallVector<Value> means = meansUnder(op.getValue());
+      if (means.empty()) graph.result("metric", op.getName(), mean(graph, map.lookup(op.getValue())));
+      for (auto [i, part] : llvm::enumerate(means)) graph.result("metric", partName(op, i), map.lookup(part));
+    }
     return loss;
+  }
+
+  static std::string partName(mx::ReportOp op, size_t i) { return (op.getName() + "#" + Twine(i)).str(); }  // no input is called so
+
+  // The reports that are functions of means, from those means.
+  void buildReport() {
+    if (llvm::all_of(reports_, [](mx::ReportOp op) { return meansUnder(op.getValue()).empty(); })) return;
+    Graph graph(module_, "report");
+    for (mx::ReportOp op : reports_) {
+      SmallVector<Value> means = meansUnder(op.getValue());
+      if (means.empty()) continue;
+      IRMapping map;
+      for (auto [i, part] : llvm::enumerate(means)) map.map(part, graph.argument("input", partName(op, i), part.getType(), part.getLoc()));
+      llvm::SetVector<Operation*> needed;
+      SmallVector<Value> work = {op.getValue()};
+      while (!work.empty()) {
+        Value value = work.pop_back_val();
+        if (map.contains(value) || !needed.insert(value.getDefiningOp())) continue;
+        work.append(value.getDefiningOp()->operand_begin(), value.getDefiningOp()->operand_end());
+      }
+      for (Operation* model : model_)
+        if (needed.contains(model)) graph.b.clone(*model, map);
+      graph.result("metric", op.getName(), map.lookup(op.getValue()));
+    }
+    graph.finish();
   }
 
   SmallVector<Value> measured() {
     SmallVector<Value> roots;
     for (mx::MinimizeOp op : losses_) roots.push_back(op.getLoss());
-    for (mx::ReportOp op : reports_) roots.push_back(op.getValue());
+    for (mx::ReportOp op : reports_) {
+      SmallVector<Value> means = meansUnder(op.getValue());
+      if (means.empty()) means = {op.getValue()};
+      roots.append(means);
+    }
     return roots;
   }
 
@@ -239,6 +299,7 @@ class GraphBuilder {
         wrt.push_back(map.lookup(parameter.getOutput()));
       }
     if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, loss, wrt, gradients))) return failure();
+    clipGlobally(graph, gradients);
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
       if (!gradient) {
         parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: no gradient of the loss reaches it";
@@ -263,6 +324,24 @@ class GraphBuilder {
           return error;
         }
     return success();
+  }
+
+  // Clips those gradients that there are, if the optimizer clips by global norm.
+  void clipGlobally(Graph& graph, SmallVectorImpl<Value>& gradients) {
+    double norm = clipNormDefault(defaults_);
+    SmallVector<Value> given;
+    for (Value gradient : gradients)
+      if (gradient) given.push_back(gradient);
+    if (norm == 0 || given.empty()) return;
+    Type element = rankedType(given[0]).getElementType();
+    double rescale = 1;
+    for (const HyperParameter& h : optimizer_->hypers)
+      if (h.name == "rescale") rescale = hyperDefault(h, defaults_);
+    SmallVector<Value> clipped = clipByGlobalNorm(graph.b, module_.getLoc(), given, hyper(graph, "rescale", element, rescale),
+                                                  hyper(graph, "clip_norm", element, norm));
+    auto next = clipped.begin();
+    for (Value& gradient : gradients)
+      if (gradient) gradient = *next++;
   }
 
   void update(Graph& graph, mx::ParameterOp parameter, Value weight, Value gradient) {
@@ -340,6 +419,6 @@ class GraphBuilder {
 
 }  // namespace
 
-LogicalResult buildGraphs(ModuleOp module, const PipelineOptions& options) { return GraphBuilder(module).run(options); }
+LogicalResult buildGraphs(ModuleOp module, const PipelineOptions&) { return GraphBuilder(module).run(); }
 
 }  // namespace mxc::passes

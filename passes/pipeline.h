@@ -26,7 +26,6 @@ std::optional<MemoryPlan> findMemoryPlan(llvm::StringRef name);
 
 struct PipelineOptions {
   int64_t lanes = 16;                             // elements of f32 in a block of a packed layout
-  std::string optimizer;                          // replaces the kind that the model names; empty: the model's
   MemoryPlan memoryPlan = MemoryPlan::both;
   int64_t memoryLimit = 0;                        // bytes of the whole program, for recompute; 0: none
   std::vector<std::string> disabled;              // names of passes that are switched off

@@ -92,6 +92,7 @@ class Op:
                 self.attributes.append(Attribute(records, self.name, name, argument))
         self.results = [name or "output" for _, name in record["results"]["args"]]
         self.shown = self.results[: record.get("dslResults", 1)]  # the others serve the gradient alone
+        self.count = record.get("dslCount", "")  # the attribute that says how many results there are
         self.segments = any(t["def"] == "AttrSizedOperandSegments" for t in record["traits"])
         self.inits = dict(item.split("=", 1) for item in record.get("dslInits", []))
         self.present = dict(item.split("=", 1) for item in record.get("dslOptional", []))
@@ -105,6 +106,8 @@ class Op:
         return init if init.endswith(")") else init + "()"
 
     def result_type(self):
+        if self.count:
+            return "std::vector<Symbol>"
         return "Symbol" if len(self.shown) == 1 else self.struct + "Results"
 
     def signature(self, with_defaults):
@@ -157,6 +160,9 @@ class Op:
                 lines.append(f'  node.attribute("{name}", attributes.{name});')
             else:
                 lines.append(f'  node.attribute("{name}", detail::Value(attributes.{name}));')
+        if self.count:
+            lines.append(f'  return node.finishSeveral("{self.count}", attributes.{self.count}.value());')
+            return lines + ["}", ""]
         lines.append(f"  node.finish({len(self.results)});")
         if len(self.shown) == 1:
             lines.append("  return node.result(0);")
@@ -174,7 +180,7 @@ class Op:
             f"{{{', '.join(text(c) for c in a.choices)}}}}}" for a in self.attributes)
         results = ", ".join(text(r) for r in self.results)
         return [f"    {{{text(self.name)}, {text(self.function)}, {text(self.summary)}, {text(self.description)},",
-                f"     {{{operands}}},", f"     {{{attributes}}},", f"     {{{results}}}, {str(self.segments).lower()}}},"]
+                f"     {{{operands}}},", f"     {{{attributes}}},", f"     {{{results}}}, {str(self.segments).lower()}, {text(self.count)}}},"]
 
 
 def comment(text):

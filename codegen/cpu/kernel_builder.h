@@ -44,6 +44,7 @@ class CpuKernelBuilder final : public KernelBuilder {
   mlir::Value loadOr(mlir::Value tensor, At at, double outside) override;
   void store(mlir::Value result, At at, mlir::Value value) override;
   void accumulate(mlir::Value result, At at, mlir::Value value) override;
+  mlir::Value loadBack(mlir::Value result, At at) override;
   mlir::Value position(const Index& index) override;
   mlir::Value scalar(const Index& index) override;
   Index indexFrom(mlir::Value integer, int64_t bound) override;

@@ -401,6 +401,13 @@ void CpuKernelBuilder::accumulate(Value result, At at, Value value) {
   }
 }
 
+Value CpuKernelBuilder::loadBack(Value result, At at) {
+  for (auto [yielded, slot] : yields_)
+    if (yielded == result) return loadMemory(slot, rankedType(result), at);
+  // Nobody reads the result: neither does it matter.
+  return body().constant(0, rankedType(result).getElementType());
+}
+
 // ---- Kernels of elementwise ops alone -------------------------------------------------------------------------------------------
 
 // Whether all tensors lie in memory alike, or are single elements: then one loop over all elements does.

@@ -195,4 +195,14 @@ void NodeBuilder::finish(int32_t results) {
   index_ = append(session_, std::move(node_));
 }
 
+std::vector<Symbol> NodeBuilder::finishSeveral(const char* name, int64_t count) {
+  constexpr int64_t kMost = 4096;
+  if (count < 1 || count > kMost)
+    fail("has " + std::string(name) + " = " + std::to_string(count) + ": at least 1 and at most " + std::to_string(kMost) + " are possible");
+  finish(static_cast<int32_t>(count));
+  std::vector<Symbol> results;
+  for (int32_t i = 0; i < count; ++i) results.push_back(result(i));
+  return results;
+}
+
 }  // namespace mxc::detail

@@ -138,6 +138,8 @@ class NodeBuilder {
 
   // Adds the node to the graph. Called once, last.
   void finish(int32_t results);
+  // The same with as many results as the attribute `name` says, which it returns.
+  std::vector<Symbol> finishSeveral(const char* name, int64_t count);
   Symbol result(int32_t index) const { return {session_.graph, index_, index}; }
 
  private:

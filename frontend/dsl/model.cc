@@ -74,16 +74,20 @@ void setOptimizer(const char* kind, std::vector<std::pair<std::string, double>> 
   session.optimizer = detail::Optimizer{kind, std::move(defaults), where, where};
 }
 
-// adam and adamw have the same members.
+// What all kinds have, after `own`.
+template <class Kind>
+std::vector<std::pair<std::string, double>> withCommon(const Kind& kind, std::vector<std::pair<std::string, double>> own) {
+  std::vector<std::pair<std::string, double>> all = {{"lr", kind.lr}};
+  all.insert(all.end(), own.begin(), own.end());
+  all.insert(all.end(), {{"weight_decay", kind.weight_decay}, {"rescale", kind.rescale}, {"clip", kind.clip}});
+  if (kind.clip_norm > 0) all.emplace_back("clip_norm", kind.clip_norm);
+  return all;
+}
+
+// adam, adamw and lamb have the same members.
 template <class Kind>
 std::vector<std::pair<std::string, double>> adamDefaults(const Kind& kind) {
-  return {{"lr", kind.lr},
-          {"beta1", kind.beta1},
-          {"beta2", kind.beta2},
-          {"epsilon", kind.epsilon},
-          {"weight_decay", kind.weight_decay},
-          {"rescale", kind.rescale},
-          {"clip", kind.clip}};
+  return withCommon(kind, {{"beta1", kind.beta1}, {"beta2", kind.beta2}, {"epsilon", kind.epsilon}});
 }
 
 }  // namespace
@@ -148,18 +152,22 @@ void output(const std::string& name, const Operand& value, Here where) {
 }
 
 void optimizer(const sgd& kind, Here where) {
-  setOptimizer("sgd",
-               {{"lr", kind.lr},
-                {"momentum", kind.momentum},
-                {"weight_decay", kind.weight_decay},
-                {"nesterov", kind.nesterov},
-                {"rescale", kind.rescale},
-                {"clip", kind.clip}},
-               where);
+  setOptimizer("sgd", withCommon(kind, {{"momentum", kind.momentum}, {"nesterov", kind.nesterov}}), where);
 }
-
 void optimizer(const adam& kind, Here where) { setOptimizer("adam", adamDefaults(kind), where); }
 void optimizer(const adamw& kind, Here where) { setOptimizer("adamw", adamDefaults(kind), where); }
+void optimizer(const rmsprop& kind, Here where) {
+  setOptimizer("rmsprop", withCommon(kind, {{"rho", kind.rho}, {"epsilon", kind.epsilon}}), where);
+}
+void optimizer(const adagrad& kind, Here where) { setOptimizer("adagrad", withCommon(kind, {{"epsilon", kind.epsilon}}), where); }
+void optimizer(const adadelta& kind, Here where) {
+  setOptimizer("adadelta", withCommon(kind, {{"rho", kind.rho}, {"epsilon", kind.epsilon}}), where);
+}
+void optimizer(const ftrl& kind, Here where) { setOptimizer("ftrl", withCommon(kind, {{"l1", kind.l1}, {"beta", kind.beta}}), where); }
+void optimizer(const lamb& kind, Here where) { setOptimizer("lamb", adamDefaults(kind), where); }
+void optimizer(const lars& kind, Here where) {
+  setOptimizer("lars", withCommon(kind, {{"momentum", kind.momentum}, {"eta", kind.eta}, {"epsilon", kind.epsilon}}), where);
+}
 
 Scope::Scope(const std::string& name, Here where) {
   Session& session = detail::session(where);

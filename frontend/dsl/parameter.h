@@ -23,10 +23,23 @@ inline Init ones() { return {"ones", {}}; }
 inline Init constant(double value) { return {"constant", {value}}; }
 inline Init uniform(double low, double high) { return {"uniform", {low, high}}; }
 inline Init normal(double mean, double stddev) { return {"normal", {mean, stddev}}; }
-// Uniform in +-sqrt(6 / (fan_in + fan_out)).
+// What an initialiser divides by: fan_in, fan_out, or the mean of both.
+enum class Fan { in, out, average };
+enum class Distribution { uniform, normal };
+// Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 inline Init xavier() { return {"xavier", {}}; }
-// Normal with standard deviation sqrt(2 / fan_in).
+// Uniform in +-sqrt(magnitude / fan), or normal with standard deviation sqrt(magnitude / fan).
+inline Init xavier(Distribution distribution, Fan fan, double magnitude = 3) {
+  return {"xavier", {static_cast<double>(distribution), static_cast<double>(fan), magnitude}};
+}
+// Normal with standard deviation sqrt(2 / fan_in) (He et al. 2015); for a leaky ReLU of this slope sqrt(2 / ((1 + slope^2) fan)).
 inline Init msra() { return {"msra", {}}; }
+inline Init msra(double slope, Fan fan = Fan::in) { return {"msra", {slope, static_cast<double>(fan)}}; }
+// Seen as a matrix [first axis, others]: rows, or columns if they are fewer, of length `gain` and orthogonal to each other (Saxe et al.
+// 2014), from random normal ones. The time grows with rows^2 columns, on one core.
+inline Init orthogonal(double gain = 1) { return {"orthogonal", {gain}}; }
+// For [.., .., height, width]: every kernel enlarges bilinearly, for a conv2d_transpose of stride (kernel + 1) / 2 (Long et al. 2015).
+inline Init bilinear() { return {"bilinear", {}}; }
 // Normal with standard deviation sqrt(1 / fan_in).
 inline Init lecun() { return {"lecun", {}}; }
 

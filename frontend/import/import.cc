@@ -17,6 +17,8 @@ namespace {
 namespace json = llvm::json;
 using llvm::StringRef;
 
+constexpr int64_t kMaxResults = 4096;  // of one operation
+
 class Importer {
  public:
   Importer(const ImportOptions& options, mlir::MLIRContext& context, const DiagnosticSink& sink)
@@ -120,7 +122,11 @@ class Importer {
   bool readOperation(const json::Object& node, StringRef name, const OpSchema& schema) {
     mlir::OperationState state(location(node, name), "mx." + std::string(schema.name));
     if (!readOperands(node, schema, state) || !readAttributes(node, schema, state)) return false;
-    state.addTypes(llvm::SmallVector<mlir::Type>(schema.results.size(), mlir::UnrankedTensorType::get(real())));
+    auto count = static_cast<int64_t>(schema.results.size());
+    if (!schema.count.empty()) count = node.getObject("attributes")->getInteger(StringRef(schema.count)).value_or(0);
+    if (count < 1 || count > kMaxResults)
+      return fail(node, describe(node) + ": " + std::to_string(count) + " results; at least 1 and at most " + std::to_string(kMaxResults) + " are possible");
+    state.addTypes(llvm::SmallVector<mlir::Type>(count, mlir::UnrankedTensorType::get(real())));
     nodes_.push_back(builder_.create(state));
     return true;
   }
@@ -292,13 +298,15 @@ class Importer {
   bool readOptimizer(const json::Object& document) {
     const json::Object empty, *own = document.getObject("optimizer");
     const json::Object& given = own ? *own : empty;
-    std::string kind = given.getString("kind").value_or("sgd").str();
+    std::string kind = given.getString("kind").value_or("sgd").str(), message;
     bool overridden = !options_.optimizer.empty() && options_.optimizer != kind;
-    if (overridden) kind = options_.optimizer;
-    if (!findOptimizer(kind))
-      return fail(overridden ? document : given, "there is no optimizer '" + kind + "': " + optimizerNames());
+    std::optional<OptimizerText> chosen = parseOptimizer(overridden ? options_.optimizer : kind, message);
+    if (!chosen) return fail(overridden ? document : given, message);
+    kind = chosen->kind;
     const json::Object* numbers = overridden ? nullptr : given.getObject("defaults");
     llvm::SmallVector<mlir::NamedAttribute> defaults;
+    for (const auto& [name, value] : chosen->defaults)
+      defaults.push_back(builder_.getNamedAttr(name, builder_.getF64FloatAttr(value)));
     for (const auto& [name, json] : numbers ? *numbers : empty) {
       auto value = readReal(json);
       if (!value) return fail(given, "the optimizer's '" + StringRef(name).str() + "' must be a number");

@@ -21,7 +21,7 @@ namespace mxc::frontend {
 struct ImportOptions {
   std::string path;       // of the document or of model.cpp, for errors without a better place
   bool f64 = false;       // the model's floating type is double
-  std::string optimizer;  // a kind of ir/optimizers.h, with its own defaults; empty: the model's, or sgd
+  std::string optimizer;  // as parseOptimizer of ir/optimizers.h reads it; empty: the model's, or sgd
 };
 
 // Requires: the mx dialect is loaded in `context`. Null after an error, which has been reported.

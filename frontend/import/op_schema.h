@@ -35,6 +35,7 @@ struct OpSchema {
   std::vector<AttributeSchema> attributes;
   std::vector<std::string_view> results;
   bool operand_segments;  // the operation has operandSegmentSizes
+  std::string_view count;  // the integer attribute that says how many results there are; empty: as many as `results`
 };
 
 // In the order of names.

@@ -5,7 +5,9 @@
 
 #include <numeric>
 
+#include "ir/ops/elementwise.h"
 #include "ir/ops/reduce.h"
+#include "ir/ops/shape.h"
 #include "ir/origin.h"
 
 using namespace mlir;
@@ -132,6 +134,43 @@ TensorType Conv2dOp::wantedOperandType(unsigned operand, int64_t lanes) {
   return plain(type);
 }
 TensorType Conv2dOp::wantedResultType(unsigned, int64_t lanes) { return channelBlocks(rankedType(getOutput()), lanes); }
+
+// ---- transpose ----------------------------------------------------------------------------------------------------------------
+LogicalResult Conv2dTransposeOp::inferTypes() {
+  FailureOr<TensorType> x = expectRank(*this, 0, 4);
+  if (failed(x)) return failure();
+  Size2 kernel = getKernel(), stride = getStride(), pad = getPad(), dilation = getDilation(), extra = getExtra();
+  int64_t c = x->getDimSize(1), groups = getGroups(), filters = getFilters();
+  if (batchAxis(*x) > 0) return emitOpError() << "the batch must be axis 0";
+  if (filters < 1) return emitOpError() << "needs at least one filter, got " << filters;
+  if (groups < 1 || c % groups != 0 || filters % groups != 0)
+    return emitOpError() << groups << " groups do not divide " << c << " channels and " << filters << " filters";
+  int64_t out[2];
+  for (int i : {0, 1}) {
+    if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || extra[i] < 0)
+      return emitOpError() << "needs kernel, stride and dilation >= 1, pad and extra >= 0";
+    if (extra[i] >= stride[i]) return emitOpError() << "extra " << extra[i] << " must be smaller than the stride " << stride[i];
+    out[i] = (x->getDimSize(2 + i) - 1) * stride[i] - 2 * pad[i] + dilation[i] * (kernel[i] - 1) + 1 + extra[i];
+    if (out[i] >= 1) continue;
+    InFlightDiagnostic error = emitOpError() << "leaves an output of size " << out[i];
+    error.attachNote(getInput().getLoc()) << "input " << shapeText(*x) << " comes from here";
+    return error;
+  }
+  Type element = x->getElementType();
+  if (failed(setParameter(*this, 1, {c, filters / groups, kernel[0], kernel[1]}, element))) return failure();
+  if (getBias() && failed(setParameter(*this, 2, {filters}, element))) return failure();
+  setResult(*this, 0, withDims(*x, {x->getDimSize(0), filters, out[0], out[1]}));
+  return success();
+}
+SmallVector<Value> Conv2dTransposeOp::decompose(OpBuilder& b) {
+  Value y = make<Conv2dBackwardDataOp>(b, getLoc(), {getInput(), getWeight()},
+                                       {sizes(b, "size", rankedType(getOutput()).getShape().take_back(2)), sizes(b, "stride", getStride()),
+                                        sizes(b, "pad", getPad()), sizes(b, "dilation", getDilation()),
+                                        b.getNamedAttr("groups", b.getI64IntegerAttr(getGroups()))});
+  if (!getBias()) return {y};
+  Value bias = make<ReshapeOp>(b, getLoc(), {getBias()}, sizes(b, "shape", {static_cast<int64_t>(getFilters()), 1, 1}));
+  return {make<AddOp>(b, getLoc(), {y, bias})};
+}
 
 // ---- gradient of the input --------------------------------------------------------------------------------------------------
 LogicalResult Conv2dBackwardDataOp::inferTypes() {

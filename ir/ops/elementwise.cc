@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -228,6 +230,71 @@ LogicalResult MinimumOp::buildGradient(GradientBuilder& g) {
   if (g.wants(1)) g.set(1, g.make<PickPositiveOp>({loses, g.dy(), zero}));
   return success();
 }
+
+LogicalResult ClipOp::inferTypes() {
+  double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
+  if (!(low <= high)) return emitOpError() << "needs low <= high, got " << llvm::formatv("{0} and {1}", low, high).str();
+  return inferElementwise(*this);
+}
+Values ClipOp::body(Body& b, ValueRange x) {
+  return {b.min(b.max(x[0], b.constant(getLow().convertToDouble(), x[0])), b.constant(getHigh().convertToDouble(), x[0]))};
+}
+LogicalResult ClipOp::buildGradient(GradientBuilder& g) {
+  Value x = getInput(), low = g.constant(getLow().convertToDouble(), x), high = g.constant(getHigh().convertToDouble(), x);
+  Value inside = g.mul(g.make<GreaterEqualOp>({x, low}), g.make<LessEqualOp>({x, high}));
+  return g.set(0, g.make<WhereOp>({inside, g.dy(), g.constant(0, g.dy())})), success();
+}
+
+LogicalResult WhereOp::inferTypes() {
+  FailureOr<TensorType> condition = expectRank(*this, 0, -1), a = expectRank(*this, 1, -1), b = expectRank(*this, 2, -1);
+  if (failed(condition) || failed(a) || failed(b)) return failure();
+  if (a->getElementType() != b->getElementType())
+    return emitOpError() << "mixes element types " << a->getElementType() << " and " << b->getElementType();
+  FailureOr<TensorType> both = broadcast(*this, *a, *b);
+  if (failed(both)) return failure();
+  FailureOr<TensorType> all = broadcast(*this, *both, *condition);
+  if (failed(all)) return failure();
+  return setResult(*this, 0, *all), success();
+}
+LogicalResult WhereOp::lower(KernelBuilder& k) { return lowerElementwise(*this, k); }
+bool WhereOp::canOverwrite(unsigned operand, unsigned result) { return sameStorage(*this, operand, result); }
+Values WhereOp::body(Body& b, ValueRange x) { return {b.select(b.ne(x[0], b.constant(0, x[0])), x[1], x[2])}; }
+LogicalResult WhereOp::buildGradient(GradientBuilder& g) {
+  Value zero = g.constant(0, g.dy());
+  if (g.wants(1)) g.set(1, g.make<WhereOp>({getCondition(), g.dy(), zero}));
+  if (g.wants(2)) g.set(2, g.make<WhereOp>({getCondition(), zero, g.dy()}));
+  return success();
+}
+
+// ---- Comparisons and logic ----------------------------------------------------------------------------------------------------
+namespace {
+
+// 1 or 0 in the element type of `like`.
+Values truth(Body& b, Value condition, Value like) { return {b.select(condition, b.constant(1, like), b.constant(0, like))}; }
+Value isTrue(Body& b, Value x) { return b.ne(x, b.constant(0, x)); }
+
+}  // namespace
+
+Values EqualOp::body(Body& b, ValueRange x) { return truth(b, b.eq(x[0], x[1]), x[0]); }
+LogicalResult EqualOp::buildGradient(GradientBuilder&) { return success(); }
+Values NotEqualOp::body(Body& b, ValueRange x) { return truth(b, b.ne(x[0], x[1]), x[0]); }
+LogicalResult NotEqualOp::buildGradient(GradientBuilder&) { return success(); }
+Values LessOp::body(Body& b, ValueRange x) { return truth(b, b.lt(x[0], x[1]), x[0]); }
+LogicalResult LessOp::buildGradient(GradientBuilder&) { return success(); }
+Values LessEqualOp::body(Body& b, ValueRange x) { return truth(b, b.le(x[0], x[1]), x[0]); }
+LogicalResult LessEqualOp::buildGradient(GradientBuilder&) { return success(); }
+Values GreaterOp::body(Body& b, ValueRange x) { return truth(b, b.gt(x[0], x[1]), x[0]); }
+LogicalResult GreaterOp::buildGradient(GradientBuilder&) { return success(); }
+Values GreaterEqualOp::body(Body& b, ValueRange x) { return truth(b, b.ge(x[0], x[1]), x[0]); }
+LogicalResult GreaterEqualOp::buildGradient(GradientBuilder&) { return success(); }
+Values LogicalAndOp::body(Body& b, ValueRange x) { return truth(b, b.logicalAnd(isTrue(b, x[0]), isTrue(b, x[1])), x[0]); }
+LogicalResult LogicalAndOp::buildGradient(GradientBuilder&) { return success(); }
+Values LogicalOrOp::body(Body& b, ValueRange x) { return truth(b, b.logicalOr(isTrue(b, x[0]), isTrue(b, x[1])), x[0]); }
+LogicalResult LogicalOrOp::buildGradient(GradientBuilder&) { return success(); }
+Values LogicalXorOp::body(Body& b, ValueRange x) { return truth(b, b.ne(isTrue(b, x[0]), isTrue(b, x[1])), x[0]); }
+LogicalResult LogicalXorOp::buildGradient(GradientBuilder&) { return success(); }
+Values LogicalNotOp::body(Body& b, ValueRange x) { return truth(b, b.eq(x[0], b.constant(0, x[0])), x[0]); }
+LogicalResult LogicalNotOp::buildGradient(GradientBuilder&) { return success(); }
 
 // ---- Built by gradients and passes -----------------------------------------------------------------------------------------
 LogicalResult ConstantOp::inferTypes() { return setResult(*this, 0, tensorType({}, getElement())), success(); }

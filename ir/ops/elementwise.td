@@ -62,9 +62,43 @@ def Mx_AddOp : Mx_Binary<"add", "a + b"> {
 def Mx_SubOp : Mx_Binary<"sub", "a - b"> { let hasFolder = 1; }
 def Mx_MulOp : Mx_Binary<"mul", "a * b"> { let hasFolder = 1; }
 def Mx_DivOp : Mx_Binary<"div", "a / b"> { let hasFolder = 1; }
-def Mx_PowOp : Mx_Binary<"pow", "a to the b, for a > 0"> { let extraClassDeclaration = "int64_t cost() { return 40; }"; }
+def Mx_PowOp : Mx_Binary<"pow", "a to the b; a < 0 needs a whole b, and the gradient in b a > 0"> { let extraClassDeclaration = "int64_t cost() { return 40; }"; }
 def Mx_MaximumOp : Mx_Binary<"maximum", "the larger; at a tie the gradient goes to a">;
 def Mx_MinimumOp : Mx_Binary<"minimum", "the smaller; at a tie the gradient goes to a">;
+
+def Mx_ClipOp : Mx_ElementwiseOp<"clip"> {
+  let summary = "x kept in [low, high]; the gradient passes where low <= x <= high";
+  let description = [{Errors: low > high.}];
+  let extraClassDefinition = [{
+    ::mlir::LogicalResult $cppClass::lower(::mxc::KernelBuilder& k) { return ::mxc::mx::lowerElementwise(*this, k); }
+    bool $cppClass::canOverwrite(unsigned operand, unsigned result) { return ::mxc::mx::sameStorage(*this, operand, result); }
+  }];
+  let arguments = (ins Mx_Tensor:$input, F64Attr:$low, F64Attr:$high);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_WhereOp : Mx_TypedElementwiseOp<"where"> {
+  let summary = "a where condition is not 0, else b";
+  let description = [{The three broadcast; condition may have any element type, such as the result of `less`. No gradient flows into it.}];
+  let arguments = (ins Mx_Tensor:$condition, Mx_Tensor:$a, Mx_Tensor:$b);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+
+// ---- Comparisons and logic: 1 or 0 in the operands' element type, so that they are factors and conditions alike. No gradient.
+class Mx_Truth<string mnemonic, string text> : Mx_Binary<mnemonic, text> {
+  let description = [{1 or 0 in the operands' element type; no gradient. What is NaN compares as unequal to all.}];
+}
+def Mx_EqualOp : Mx_Truth<"equal", "1 where a == b, else 0">;
+def Mx_NotEqualOp : Mx_Truth<"not_equal", "1 where a != b, else 0">;
+def Mx_LessOp : Mx_Truth<"less", "1 where a < b, else 0">;
+def Mx_LessEqualOp : Mx_Truth<"less_equal", "1 where a <= b, else 0">;
+def Mx_GreaterOp : Mx_Truth<"greater", "1 where a > b, else 0">;
+def Mx_GreaterEqualOp : Mx_Truth<"greater_equal", "1 where a >= b, else 0">;
+def Mx_LogicalAndOp : Mx_Truth<"logical_and", "1 where neither is 0, else 0">;
+def Mx_LogicalOrOp : Mx_Truth<"logical_or", "1 where one at least is not 0, else 0">;
+def Mx_LogicalXorOp : Mx_Truth<"logical_xor", "1 where exactly one is not 0, else 0">;
+def Mx_LogicalNotOp : Mx_Unary<"logical_not", "1 where x is 0, else 0; no gradient">;
 
 // ---- Not in the DSL: what gradients and passes build ------------------------------------------------------------------------
 def Mx_ConstantOp : Mx_TypedElementwiseOp<"constant"> {

@@ -183,6 +183,57 @@ LogicalResult NormaliseSumsOp::lower(KernelBuilder& k) {
 }
 bool NormaliseSumsOp::canOverwrite(unsigned, unsigned) { return false; }
 
+// ---- group_norm, instance_norm ------------------------------------------------------------------------------------------------
+namespace {
+
+FailureOr<TensorType> inferGrouped(Operation* op, int64_t axes) {
+  FailureOr<TensorType> x = expectRank(op, 0, -1);
+  if (failed(x)) return failure();
+  if (x->getRank() < axes)
+    return op->emitOpError() << "expects an input of at least " << (axes == 2 ? "two" : "three") << " axes, channels on axis 1, got " << shapeText(*x);
+  if (batchAxis(*x) > 0) return op->emitOpError() << "the batch must be axis 0";
+  if (!isa<FloatType>(x->getElementType())) return op->emitOpError() << "expects a floating-point input, got " << x->getElementType();
+  for (unsigned operand : {1, 2})
+    if (failed(setParameter(op, operand, {x->getDimSize(1)}, x->getElementType()))) return failure();
+  op->getResult(0).setType(plain(*x));
+  return x;
+}
+
+// The groups of each sample less their mean, over their deviation; times gamma, plus beta.
+Value grouped(OpBuilder& b, Location loc, ValueRange operands, int64_t groups, double epsilon) {
+  TensorType x = rankedType(operands[0]);
+  int64_t samples = x.getDimSize(0), channels = x.getDimSize(1), each = x.getNumElements() / (samples * groups);
+  auto add = [&](Value p, Value q) { return make<AddOp>(b, loc, {p, q}); };
+  auto mul = [&](Value p, Value q) { return make<MulOp>(b, loc, {p, q}); };
+  Value rows = reshape(b, loc, operands[0], {samples, groups, each});
+  Operation* moments = makeOp(b, loc, MomentsOp::getOperationName(), {rows}, axesAttribute(b, {2}), 2);
+  auto column = [&](Value v) { return reshape(b, loc, v, {samples, groups, 1}); };
+  Value inverse = make<RsqrtOp>(b, loc, {add(moments->getResult(1), makeConstant(b, loc, epsilon, x.getElementType()))});
+  Value centred = make<SubOp>(b, loc, {rows, column(moments->getResult(0))});
+  Value normal = reshape(b, loc, mul(centred, column(inverse)), x.getShape());
+  SmallVector<int64_t> dims(x.getRank() - 1, 1);
+  dims[0] = channels;
+  return add(mul(normal, reshape(b, loc, operands[1], dims)), reshape(b, loc, operands[2], dims));
+}
+
+}  // namespace
+
+LogicalResult GroupNormOp::inferTypes() {
+  FailureOr<TensorType> x = inferGrouped(*this, 2);
+  if (failed(x)) return failure();
+  int64_t groups = getGroups(), channels = x->getDimSize(1);
+  if (groups < 1 || channels % groups != 0) return emitOpError() << groups << " groups do not divide " << channels << " channels";
+  return success();
+}
+SmallVector<Value> GroupNormOp::decompose(OpBuilder& b) {
+  return {grouped(b, getLoc(), getOperands(), getGroups(), getEpsilon().convertToDouble())};
+}
+
+LogicalResult InstanceNormOp::inferTypes() { return inferGrouped(*this, 3); }
+SmallVector<Value> InstanceNormOp::decompose(OpBuilder& b) {
+  return {grouped(b, getLoc(), getOperands(), rankedType(getInput()).getDimSize(1), getEpsilon().convertToDouble())};
+}
+
 // ---- layer_norm -------------------------------------------------------------------------------------------------------------
 LogicalResult LayerNormOp::inferTypes() {
   FailureOr<TensorType> x = expectRank(*this, 0, -1);
@@ -198,10 +249,23 @@ LogicalResult LayerNormOp::inferTypes() {
   return success();
 }
 
+// In the input also what comes through mean and inverse, which the gradients read: d inverse / dx = -inverse^3 (x - mean) / count.
 LogicalResult LayerNormOp::buildGradient(GradientBuilder& g) {
-  if (g.wants(0)) g.set(0, g.make<LayerNormGradOp>({g.dy(), getInput(), getGamma(), getMean(), getInverse()}));
-  if (g.wants(1)) g.set(1, g.mul(g.dy(), g.mul(g.sub(getInput(), getMean()), getInverse())));
-  if (g.wants(2)) g.set(2, g.dy());
+  Value centred = g.sub(getInput(), getMean());
+  if (g.wants(0)) {
+    double count = static_cast<double>(rankedType(getInput()).getShape().back());
+    Value dx = g.dy(0) ? g.make<LayerNormGradOp>({g.dy(0), getInput(), getGamma(), getMean(), getInverse()}) : Value();
+    auto add = [&](Value more) { dx = dx ? g.add(dx, more) : more; };
+    if (g.dy(1)) add(g.mul(g.constant(1 / count, g.dy(1)), g.dy(1)));
+    if (g.dy(2)) {
+      Value cube = g.mul(getInverse(), g.mul(getInverse(), getInverse()));
+      add(g.mul(centred, g.mul(g.constant(-1 / count, cube), g.mul(cube, g.dy(2)))));
+    }
+    g.set(0, dx);
+  }
+  if (!g.dy(0)) return success();
+  if (g.wants(1)) g.set(1, g.mul(g.dy(0), g.mul(centred, getInverse())));
+  if (g.wants(2)) g.set(2, g.dy(0));
   return success();
 }
 
@@ -253,7 +317,19 @@ LogicalResult LayerNormGradOp::inferTypes() {
   if (failed(x)) return failure();
   return setResult(*this, 0, plain(*x)), success();
 }
-LogicalResult LayerNormGradOp::buildGradient(GradientBuilder&) { return failure(); }
+LogicalResult LayerNormGradOp::buildGradient(GradientBuilder& g) {
+  return gradientThrough(g, *this, [&](OpBuilder& b) {
+    int64_t last = rankedType(getInput()).getRank() - 1;
+    auto make = [&](StringRef op, ValueRange operands) { return makeOp(b, g.loc, op, operands, {}, 1)->getResult(0); };
+    auto mul = [&](Value p, Value q) { return make("mx.mul", {p, q}); };
+    auto mean = [&](Value v) {
+      return mxc::make<ReduceMeanOp>(b, g.loc, {v}, {axesAttribute(b, {last}), b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
+    };
+    Value d = mul(getDy(), getGamma()), h = mul(make("mx.sub", {getInput(), getMean()}), getInverse());
+    Value rest = make("mx.sub", {make("mx.sub", {d, mean(d)}), mul(h, mean(mul(d, h)))});
+    return SmallVector<Value>{mul(getInverse(), rest)};
+  });
+}
 
 // With d = dy * gamma and h = (x - mean) * inverse: dx = inverse * (d - mean(d) - h * mean(d h)).
 LogicalResult LayerNormGradOp::lower(KernelBuilder& k) {

@@ -25,6 +25,24 @@ def Mx_LayerNormOp : Mx_ComputeOp<"layer_norm"> {
   let dsl = 1;
   let dslInits = ["gamma=ones", "beta=zeros"];
 }
+class Mx_GroupedNorm<string mnemonic, string text> : Mx_CompositeOp<mnemonic> {
+  let summary = text;
+  let dsl = 1;
+  let dslInits = ["gamma=ones", "beta=zeros"];
+  let results = (outs Mx_Tensor:$output);
+}
+def Mx_GroupNormOp : Mx_GroupedNorm<"group_norm",
+    "`groups` groups of channels (axis 1) of each sample less their mean, over their deviation, times gamma, plus beta (Wu and He 2018)"> {
+  let description = [{gamma, beta: [channels]. The variance is the biased one. Errors: an input of fewer than two axes; the batch not on
+    axis 0; groups that do not divide the channels.}];
+  let arguments = (ins Mx_Tensor:$input, Mx_Param:$gamma, Mx_Param:$beta, I64Attr:$groups, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+}
+def Mx_InstanceNormOp : Mx_GroupedNorm<"instance_norm",
+    "each channel (axis 1) of each sample less its mean, over its deviation, times gamma, plus beta (Ulyanov et al. 2016)"> {
+  let description = [{gamma, beta: [channels]. The variance is the biased one. Errors: an input of fewer than three axes; the batch not on
+    axis 0.}];
+  let arguments = (ins Mx_Tensor:$input, Mx_Param:$gamma, Mx_Param:$beta, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+}
 
 // ---- Not in the DSL ---------------------------------------------------------------------------------------------------------
 def Mx_LayerNormGradOp : Mx_ComputeOp<"layer_norm_grad"> {

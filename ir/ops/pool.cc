@@ -312,7 +312,7 @@ TensorType GlobalAvgPoolOp::wantedResultType(unsigned, int64_t) { return globalR
 LogicalResult GlobalMaxPoolOp::inferTypes() { return inferGlobal(*this); }
 LogicalResult GlobalMaxPoolOp::buildGradient(GradientBuilder& g) {
   OpBuilder& b = g.builder;
-  Value mask = g.make<EqualMaskOp>({getInput(), getOutput()});
+  Value mask = g.make<EqualOp>({getInput(), getOutput()});
   Value ties = g.make<ReduceSumOp>({mask}, {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({2, 3})), b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
   return g.set(0, g.mul(mask, g.div(g.dy(), ties))), success();
 }

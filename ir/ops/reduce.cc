@@ -2,6 +2,7 @@
 #include "ir/ops/reduce.h"
 
 #include "ir/ops/elementwise.h"
+#include "ir/ops/scan.h"
 #include "ir/ops/shape.h"
 
 using namespace mlir;
@@ -133,7 +134,7 @@ Value spread(GradientBuilder& g, Operation* op, Value value) {
 template <typename OpType>
 LogicalResult extremeGradient(OpType op, GradientBuilder& g) {
   Value y = restored(g, op, op.getOutput());
-  Value mask = g.make<EqualMaskOp>({op.getInput(), y});
+  Value mask = g.make<EqualOp>({op.getInput(), y});
   OpBuilder& b = g.builder;
   Value ties = g.make<ReduceSumOp>({mask}, {b.getNamedAttr("axes", op.getAxesAttr()), b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
   g.set(0, g.mul(mask, g.div(restored(g, op, g.dy()), ties)));
@@ -179,9 +180,60 @@ LogicalResult ReduceMinOp::lower(KernelBuilder& k) {
 bool ReduceMinOp::canOverwrite(unsigned, unsigned) { return false; }
 LogicalResult ReduceMinOp::buildGradient(GradientBuilder& g) { return extremeGradient(*this, g); }
 
-SmallVector<Value> EqualMaskOp::body(Body& b, ValueRange x) {
-  return {b.select(b.eq(x[0], x[1]), b.constant(1, x[0]), b.constant(0, x[0]))};
+LogicalResult ReduceProdOp::inferTypes() {
+  if (failed(inferReduce(*this))) return failure();
+  TensorType type = rankedType(getInput());
+  if (llvm::is_contained(*reducedAxes(*this, getAxes(), type.getRank()), batchAxis(type))) return emitOpError() << "cannot run along the batch axis";
+  return success();
 }
-LogicalResult EqualMaskOp::buildGradient(GradientBuilder&) { return success(); }
+LogicalResult ReduceProdOp::lower(KernelBuilder& k) {
+  return lowerReduce(*this, k, Combine::product, [](Value v, ArrayRef<Extent>) { return v; });
+}
+bool ReduceProdOp::canOverwrite(unsigned, unsigned) { return false; }
+// Along one axis: dy times the product of the elements before and that of those behind. Along several: one after the other.
+LogicalResult ReduceProdOp::buildGradient(GradientBuilder& g) {
+  TensorType type = rankedType(getInput());
+  SmallVector<int64_t> axes = *reducedAxes(*this, getAxes(), type.getRank());
+  if (axes.empty()) return g.set(0, g.dy()), success();
+  if (axes.size() == 1) {
+    Value before = runningProduct(g.builder, g.loc, getInput(), axes[0], false, true);
+    Value behind = runningProduct(g.builder, g.loc, getInput(), axes[0], true, true);
+    return g.set(0, g.mul(restored(g, *this, g.dy()), g.mul(before, behind))), success();
+  }
+  return gradientThrough(g, *this, [&](OpBuilder& b) {
+    Value product = getInput();
+    for (int64_t axis : axes)
+      product = mxc::make<ReduceProdOp>(b, g.loc, {product}, {b.getNamedAttr("axes", b.getDenseI64ArrayAttr({axis})), b.getNamedAttr("keep_dims", b.getBoolAttr(true))});
+    if (!getKeepDims())
+      product = mxc::make<ReshapeOp>(b, g.loc, {product}, b.getNamedAttr("shape", b.getDenseI64ArrayAttr(rankedType(getOutput()).getShape())));
+    return SmallVector<Value>{product};
+  });
+}
+
+LogicalResult NormOp::inferTypes() {
+  if (failed(inferReduce(*this))) return failure();
+  Type element = rankedType(getInput()).getElementType();
+  if (!isa<FloatType>(element)) return emitOpError() << "expects a floating-point input, got " << element;
+  return success();
+}
+LogicalResult NormOp::lower(KernelBuilder& k) {
+  TensorType type = rankedType(getInput());
+  SmallVector<int64_t> axes = *reducedAxes(*this, getAxes(), type.getRank());
+  SmallVector<Extent> extents = extentsOf(type, axes);
+  SmallVector<Range> ranges(extents.begin(), extents.end());
+  forEachKept(k, getInput(), getOutput(), axes, getKeepDims(), [&](At kept, FullPoint full) {
+    Value squares = k.reduce1(Combine::sum, ranges, [&](At inner) {
+      Value x = k.load(getInput(), full(inner));
+      return k.body().mul(x, x);
+    });
+    k.store(getOutput(), kept, k.body().sqrt(squares));
+  });
+  return success();
+}
+bool NormOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult NormOp::buildGradient(GradientBuilder& g) {
+  Value y = restored(g, *this, getOutput()), one = g.constant(1, y);
+  return g.set(0, g.mul(getInput(), g.div(restored(g, *this, g.dy()), g.make<PickPositiveOp>({y, y, one})))), success();
+}
 
 }  // namespace mxc::mx

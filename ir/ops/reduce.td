@@ -18,10 +18,9 @@ def Mx_ReduceMeanOp : Mx_Reduce<"reduce_mean", "the mean over axes"> { let dslNa
 def Mx_ReduceMaxOp : Mx_Reduce<"reduce_max", "the largest element over axes; its gradient is spread evenly over ties"> { let dslName = "reduce_max"; }
 def Mx_ReduceMinOp : Mx_Reduce<"reduce_min", "the smallest element over axes; its gradient is spread evenly over ties"> { let dslName = "reduce_min"; }
 
-// Not in the DSL.
-def Mx_EqualMaskOp : Mx_ElementwiseOp<"equal_mask"> {
-  let summary = "1 where a == b, else 0, in the operands' element type";
-  let arguments = (ins Mx_Tensor:$a, Mx_Tensor:$b);
-  let results = (outs Mx_Tensor:$output);
+def Mx_ReduceProdOp : Mx_Reduce<"reduce_prod", "the product over axes; its gradient is exact at zeros too"> {
+  let dslName = "prod";
+  let description = [{As for `sum`. Errors: the batch among the axes.}];
 }
+def Mx_NormOp : Mx_Reduce<"norm", "the Euclidean length over axes, the root of the sum of squares; gradient 0 where it is 0">;
 #endif

@@ -2,6 +2,7 @@
 // started. The others copy: each element of the result knows where it comes from.
 #include "ir/ops/shape.h"
 
+#include "ir/ops/elementwise.h"
 #include "ir/origin.h"
 
 using namespace mlir;
@@ -281,6 +282,104 @@ LogicalResult ConcatOp::lower(KernelBuilder& k) {
   return success();
 }
 bool ConcatOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult SplitOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  FailureOr<int64_t> axis = checkAxis(*this, getAxis(), type->getRank());
+  if (failed(axis)) return failure();
+  if (batchAxis(*type) == *axis) return emitOpError() << "cannot run along the batch axis";
+  int64_t parts = getParts(), size = type->getDimSize(*axis);
+  if (parts < 1 || size % parts != 0) return emitOpError() << parts << " parts do not divide axis " << *axis << " of " << shapeText(*type);
+  if (parts != static_cast<int64_t>(getOutputs().size())) return emitOpError() << "has " << getOutputs().size() << " results for " << parts << " parts";
+  SmallVector<int64_t> dims(type->getShape());
+  dims[*axis] = size / parts;
+  for (unsigned i = 0; i < getOutputs().size(); ++i) setResult(*this, i, withDims(*type, dims));
+  return success();
+}
+LogicalResult SplitOp::buildGradient(GradientBuilder& g) {
+  SmallVector<Value> parts;
+  for (auto [i, output] : llvm::enumerate(getOutputs())) {
+    TensorType type = rankedType(output);
+    parts.push_back(g.dy(i) ? g.dy(i) : g.make<BroadcastOp>({g.constant(0, output)}, g.builder.getNamedAttr("to", TypeAttr::get(type))));
+  }
+  return g.set(0, g.make<ConcatOp>(parts, g.builder.getNamedAttr("axis", getAxisAttr()))), success();
+}
+LogicalResult SplitOp::lower(KernelBuilder& k) {
+  int64_t rank = rankedType(getInput()).getRank(), axis = *checkAxis(*this, getAxis(), rank), begin = 0;
+  for (Value output : getOutputs()) {
+    SmallVector<Extent> extents;
+    for (int64_t i = 0; i < rank; ++i) extents.push_back(extentOf(rankedType(output), i));
+    forPoints(k, extents, [&](At p) {
+      Indices at(p);
+      at[axis] = at[axis] + Index(begin);
+      k.store(output, p, k.load(getInput(), at));
+    });
+    begin += rankedType(output).getDimSize(axis);
+  }
+  return success();
+}
+bool SplitOp::canOverwrite(unsigned, unsigned) { return false; }
+
+LogicalResult StackOp::inferTypes() {
+  if (getInputs().empty()) return emitOpError() << "needs at least one input";
+  FailureOr<TensorType> first = expectRank(*this, 0, -1);
+  if (failed(first)) return failure();
+  FailureOr<int64_t> axis = checkAxis(*this, getAxis(), first->getRank() + 1);
+  if (failed(axis)) return failure();
+  for (unsigned i = 1; i < getInputs().size(); ++i) {
+    FailureOr<TensorType> other = expectRank(*this, i, -1);
+    if (failed(other)) return failure();
+    if (plain(*other) == plain(*first)) continue;
+    InFlightDiagnostic error = emitOpError() << "cannot stack " << shapeText(*first) << " and " << shapeText(*other);
+    if (other->getElementType() != first->getElementType()) error << " of " << first->getElementType() << " and " << other->getElementType();
+    error.attachNote(getInputs()[i].getLoc()) << "input " << i << " comes from here";
+    return error;
+  }
+  auto from = llvm::to_vector(llvm::seq<int64_t>(0, first->getRank()));
+  from.insert(from.begin() + *axis, -1);
+  TensorType one = rearranged(*first, from);
+  SmallVector<int64_t> dims(one.getShape());
+  dims[*axis] = static_cast<int64_t>(getInputs().size());
+  return setResult(*this, 0, withDims(one, dims)), success();
+}
+SmallVector<Value> StackOp::decompose(OpBuilder& b) {
+  int64_t axis = *checkAxis(*this, getAxis(), rankedType(getOutput()).getRank());
+  NamedAttribute at = b.getNamedAttr("axis", b.getI64IntegerAttr(axis));
+  SmallVector<Value> inputs;
+  for (Value input : getInputs()) inputs.push_back(make<ExpandDimsOp>(b, getLoc(), {input}, at));
+  return {make<ConcatOp>(b, getLoc(), inputs, at)};
+}
+
+LogicalResult TileOp::inferTypes() {
+  FailureOr<TensorType> type = expectRank(*this, 0, -1);
+  if (failed(type)) return failure();
+  ArrayRef<int64_t> repeats = getRepeats();
+  if (static_cast<int64_t>(repeats.size()) != type->getRank())
+    return emitOpError() << "needs " << type->getRank() << " numbers of repeats, got " << repeats.size();
+  SmallVector<int64_t> dims(type->getShape());
+  for (auto [i, repeat] : llvm::enumerate(repeats)) {
+    if (repeat < 1) return emitOpError() << "needs repeats >= 1, got " << repeat;
+    if (repeat > 1 && static_cast<int64_t>(i) == batchAxis(*type)) return emitOpError() << "cannot repeat the batch axis";
+    dims[i] *= repeat;
+  }
+  return setResult(*this, 0, withDims(*type, dims)), success();
+}
+// Each repeated axis gets one of size 1 before it, along which the input is spread.
+SmallVector<Value> TileOp::decompose(OpBuilder& b) {
+  TensorType type = rankedType(getInput());
+  Value x = getInput();
+  SmallVector<std::pair<int64_t, int64_t>> spread;  // axis, repeats
+  for (int64_t i = 0, at = 0; i < type.getRank(); ++i, ++at) {
+    if (getRepeats()[i] == 1) continue;
+    x = make<ExpandDimsOp>(b, getLoc(), {x}, b.getNamedAttr("axis", b.getI64IntegerAttr(at)));
+    spread.push_back({at++, getRepeats()[i]});
+  }
+  SmallVector<int64_t> dims(rankedType(x).getShape());
+  for (auto [axis, repeats] : spread) dims[axis] = repeats;
+  x = make<BroadcastOp>(b, getLoc(), {x}, b.getNamedAttr("to", TypeAttr::get(withDims(rankedType(x), dims))));
+  return {make<ReshapeOp>(b, getLoc(), {x}, numbers(b, "shape", rankedType(getOutput()).getShape()))};
+}
 
 LogicalResult SliceOp::inferTypes() {
   FailureOr<TensorType> type = expectRank(*this, 0, -1);

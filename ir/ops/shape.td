@@ -75,6 +75,29 @@ def Mx_PadOp : Mx_ComputeOp<"pad"> {
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
 }
+def Mx_SplitOp : Mx_ComputeOp<"split"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
+  let summary = "`parts` equal pieces of the input along an axis";
+  let description = [{Errors: parts does not divide the axis; the batch as axis.}];
+  let arguments = (ins Mx_Tensor:$input, I64Attr:$parts, DefaultValuedAttr<I64Attr, "1">:$axis);
+  let results = (outs Variadic<Mx_Tensor>:$outputs);
+  let dsl = 1;
+  let dslCount = "parts";
+}
+def Mx_StackOp : Mx_CompositeOp<"stack"> {
+  let summary = "the inputs, all of one shape, beside each other along a new axis at place `axis` of the result";
+  let description = [{Errors: shapes differ.}];
+  let arguments = (ins Variadic<Mx_Tensor>:$inputs, DefaultValuedAttr<I64Attr, "1">:$axis);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
+def Mx_TileOp : Mx_CompositeOp<"tile"> {
+  let summary = "the input repeated repeats[i] times along axis i";
+  let description = [{Errors: another count of numbers than axes; a number below 1; a repetition of the batch.}];
+  let arguments = (ins Mx_Tensor:$input, DenseI64ArrayAttr:$repeats);
+  let results = (outs Mx_Tensor:$output);
+  let dsl = 1;
+}
 
 // ---- Not in the DSL ---------------------------------------------------------------------------------------------------------
 def Mx_SliceGradOp : Mx_ComputeOp<"slice_grad"> {

@@ -13,7 +13,9 @@ namespace mxc::train {
 absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::create(Model* model, GraphRunner* runner, const io::Dataset& dataset,
                                                              int64_t batch) {
   if (absl::Status status = runner->attach(dataset); !status.ok()) return status;
-  return std::unique_ptr<Evaluator>(new Evaluator(model, runner, dataset, batch));
+  auto reports = Reports::create(model, *runner);
+  if (!reports.ok()) return reports.status();
+  return std::unique_ptr<Evaluator>(new Evaluator(model, runner, *std::move(reports), dataset, batch));
 }
 
 absl::StatusOr<std::vector<double>> Evaluator::evaluate(const Interrupt* interrupt) {
@@ -31,13 +33,7 @@ absl::StatusOr<std::vector<double>> Evaluator::evaluate(const Interrupt* interru
     seen += (*batch)->n;
   }
   for (double& sum : sums) sum /= static_cast<double>(std::max<int64_t>(1, seen));
-  return sums;
-}
-
-std::vector<std::string> scalar_names(const GraphRunner& runner) {
-  std::vector<std::string> names;
-  for (const Scalar& scalar : runner.scalars()) names.push_back(scalar.name);
-  return names;
+  return reports_->values(sums);
 }
 
 absl::StatusOr<int64_t> choose_batch(const GraphRunner& runner, std::optional<int64_t> asked) {
@@ -64,11 +60,11 @@ absl::Status run_eval(Model* model, const Options& options, FILE* out) {
   const io::Dataset& dataset = data->test != nullptr ? *data->test : *data->train;
   auto evaluator = Evaluator::create(model, runner->get(), dataset, *batch);
   if (!evaluator.ok()) return evaluator.status();
-  auto means = (*evaluator)->evaluate(nullptr);
-  if (!means.ok()) return means.status();
+  auto values = (*evaluator)->evaluate(nullptr);
+  if (!values.ok()) return values.status();
   std::fprintf(out, "samples %lld\n", static_cast<long long>(dataset.count()));
-  for (size_t i = 0; i < means->size(); ++i) {
-    std::fprintf(out, "%s %.6g\n", (*runner)->scalars()[i].name.c_str(), (*means)[i]);
+  for (size_t i = 0; i < values->size(); ++i) {
+    std::fprintf(out, "%s %.6g\n", (*evaluator)->names()[i].c_str(), (*values)[i]);
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "runtime/train/interrupt.h"
 #include "runtime/train/model.h"
 #include "runtime/train/options.h"
+#include "runtime/train/reports.h"
 
 namespace mxc::train {
 
@@ -19,20 +20,21 @@ class Evaluator {
   static absl::StatusOr<std::unique_ptr<Evaluator>> create(Model* model, GraphRunner* runner, const io::Dataset& dataset,
                                                            int64_t batch);
 
-  // The means of the runner's scalars over all samples, each run weighted by its n. Stops early, with what it has, if an
-  // interrupt is requested (null: never).
+  // What the numbers of `evaluate` are called.
+  const std::vector<std::string>& names() const { return reports_->names(); }
+  // What is shown of the runner's scalars (reports.h), from their means over all samples, each run weighted by its n. Stops early, with
+  // what it has, if an interrupt is requested (null: never).
   absl::StatusOr<std::vector<double>> evaluate(const Interrupt* interrupt);
 
  private:
-  Evaluator(Model* model, GraphRunner* runner, const io::Dataset& dataset, int64_t batch)
-      : runner_(runner), dataset_(dataset), loader_(dataset, batch, model->engine()) {}
+  Evaluator(Model* model, GraphRunner* runner, std::unique_ptr<Reports> reports, const io::Dataset& dataset, int64_t batch)
+      : runner_(runner), reports_(std::move(reports)), dataset_(dataset), loader_(dataset, batch, model->engine()) {}
 
   GraphRunner* runner_;
+  std::unique_ptr<Reports> reports_;
   const io::Dataset& dataset_;
   io::BatchLoader loader_;
 };
-
-std::vector<std::string> scalar_names(const GraphRunner& runner);
 
 // The batch size asked for, or the compiled one. Requires: what is asked for is at least 1 and at most the compiled one.
 // Error (unimplemented): the graph has no batch axis.

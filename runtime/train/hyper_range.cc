@@ -20,7 +20,9 @@ constexpr Range kRanges[] = {
     {"lr", 0, kNoEnd, true, "a number of at least 0"},       {"weight_decay", 0, kNoEnd, true, "a number of at least 0"},
     {"clip", 0, kNoEnd, true, "a number of at least 0"},     {"momentum", 0, 1, true, "a number of at least 0 and below 1"},
     {"beta1", 0, 1, true, "a number of at least 0 and below 1"}, {"beta2", 0, 1, true, "a number of at least 0 and below 1"},
-    {"epsilon", 0, kNoEnd, false, "a number above 0"},
+    {"epsilon", 0, kNoEnd, false, "a number above 0"},       {"clip_norm", 0, kNoEnd, true, "a number of at least 0"},
+    {"rho", 0, 1, true, "a number of at least 0 and below 1"},   {"l1", 0, kNoEnd, true, "a number of at least 0"},
+    {"beta", 0, kNoEnd, true, "a number of at least 0"},     {"eta", 0, kNoEnd, true, "a number of at least 0"},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Which values of a hyper-parameter can mean something. Only what is certain is refused: no number at all for any of them, and for
 // those whose name the optimizers share:
-//     lr, weight_decay, clip   at least 0
-//     momentum, beta1, beta2   at least 0, below 1
-//     epsilon                  above 0
+//     lr, weight_decay, clip, clip_norm, l1, beta, eta   at least 0
+//     momentum, beta1, beta2, rho                        at least 0, below 1
+//     epsilon                                            above 0
 #pragma once
 
 #include <string>

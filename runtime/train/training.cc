@@ -53,12 +53,13 @@ class Training {
     return absl::StrFormat("%s/%s-%04d.safetensors", options_.checkpoint_dir, model_->name(), epoch);
   }
   bool at_step_limit() const { return options_.steps > 0 && progress_.step >= options_.steps; }
-  std::vector<double> means() const;
+  absl::StatusOr<std::vector<double>> shown() const;  // of the epoch so far
 
   Model* model_;
   const Options& options_;
   FILE* out_;
   std::unique_ptr<GraphRunner> trainer_, tester_;
+  std::unique_ptr<Reports> reports_;  // of the trainer
   io::DataSplits data_, test_data_;
   const io::Dataset* test_ = nullptr;
   std::unique_ptr<io::BatchLoader> loader_;
@@ -79,6 +80,9 @@ absl::Status Training::open_graphs() {
   if (!trainer.ok()) return trainer.status();
   trainer_ = *std::move(trainer);
   if (checks_finite()) trainer_->check_finite();
+  auto reports = Reports::create(model_, *trainer_);
+  if (!reports.ok()) return reports.status();
+  reports_ = *std::move(reports);
   if (model_->view().find_graph(plan::GraphKind::eval) == plan::kNone) return absl::OkStatus();
   auto tester = GraphRunner::create(model_, plan::GraphKind::eval);
   if (!tester.ok()) return tester.status();
@@ -193,8 +197,8 @@ absl::Status Training::prepare() {
     if (!evaluator.ok()) return evaluator.status();
     evaluator_ = *std::move(evaluator);
   }
-  display_ = std::make_unique<ProgressDisplay>(out_, isatty(fileno(out_)) != 0, scalar_names(*trainer_),
-                                               tester_ == nullptr ? std::vector<std::string>() : scalar_names(*tester_));
+  display_ = std::make_unique<ProgressDisplay>(out_, isatty(fileno(out_)) != 0, reports_->names(),
+                                               evaluator_ == nullptr ? std::vector<std::string>() : evaluator_->names());
   Event event("start");
   event.add("model", model_->name())
       .add("epochs", progress_.epochs)
@@ -206,10 +210,10 @@ absl::Status Training::prepare() {
   return absl::OkStatus();
 }
 
-std::vector<double> Training::means() const {
+absl::StatusOr<std::vector<double>> Training::shown() const {
   std::vector<double> means = progress_.sums;
   for (double& mean : means) mean /= static_cast<double>(std::max<int64_t>(1, progress_.position));
-  return means;
+  return reports_->values(means);
 }
 
 // Which step failed, and what is left to go on from: the parameters in memory are part old, part new.
@@ -232,13 +236,20 @@ absl::Status Training::step(const io::Batch& batch, ProgressDisplay* display) {
   done_now_ += batch.n;
   Event event("step");
   if (log_.active()) event.add("step", progress_.step).add("epoch", progress_.epoch + 1).add("n", batch.n).add("lr", rate);
+  std::vector<double> own;
   for (size_t i = 0; i < progress_.sums.size(); ++i) {
-    const double value = trainer_->scalar(trainer_->scalars()[i]);
-    progress_.sums[i] += value * static_cast<double>(batch.n);
-    if (log_.active()) event.add(trainer_->scalars()[i].name, value);
+    own.push_back(trainer_->scalar(trainer_->scalars()[i]));
+    progress_.sums[i] += own[i] * static_cast<double>(batch.n);
+  }
+  if (log_.active()) {
+    auto values = reports_->values(own);
+    if (!values.ok()) return values.status();
+    for (size_t i = 0; i < values->size(); ++i) event.add(reports_->names()[i], (*values)[i]);
   }
   log_.write(event);
-  display->step(progress_.epoch, progress_.epochs, progress_.position, progress_.samples, done_now_, means());
+  auto so_far = shown();
+  if (!so_far.ok()) return so_far.status();
+  display->step(progress_.epoch, progress_.epochs, progress_.position, progress_.samples, done_now_, *so_far);
   return absl::OkStatus();
 }
 
@@ -261,7 +272,9 @@ absl::StatusOr<bool> Training::run_epoch() {
 
 absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   EpochResult result;
-  result.train = means();
+  auto train = shown();
+  if (!train.ok()) return train.status();
+  result.train = *std::move(train);
   if (evaluator_ != nullptr) {
     auto test = evaluator_->evaluate(&interrupt_);
     if (!test.ok()) return test.status();
@@ -270,8 +283,8 @@ absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   const int64_t epoch = progress_.epoch;
   display->epoch_ends(epoch, result);
   Event event("epoch");
-  event.add("epoch", epoch + 1).add("step", progress_.step).add("train", scalar_names(*trainer_), result.train);
-  if (!result.test.empty()) event.add("test", scalar_names(*tester_), result.test);
+  event.add("epoch", epoch + 1).add("step", progress_.step).add("train", reports_->names(), result.train);
+  if (!result.test.empty()) event.add("test", evaluator_->names(), result.test);
   log_.write(event.add("seconds", seconds));
   log_.flush();
 

@@ -121,8 +121,8 @@ class Digits(unittest.TestCase):
         self.assertGreaterEqual(test_accuracies(folder / "log.jsonl")[-1], 0.85)
 
     def test_other_optimizers(self):
-        for kind, rate in (("sgd", 0.05), ("adamw", 0.003)):
-            folder = self.folder / kind
+        for kind, rate in (("sgd", 0.05), ("adamw", 0.003), ("rmsprop", 0.003), ("lamb:clip_norm=5", 0.02), ("lars:eta=0.1", 0.1)):
+            folder = self.folder / kind.split(":")[0]
             folder.mkdir()
             program = compile_example("digits", folder, f"--optimizer={kind}")
             run(program, "train", "--data", DIGITS, "--epochs", 4, "--lr", rate, "--log", "log.jsonl", cwd=folder)

@@ -149,8 +149,9 @@ class PlanBuilder {
     open_.push_back(Open{});
   }
   void input(uint32_t buffer) { inputs_.push_back({buffers_[buffer].name, buffer, plan::OutputKind::output, {}}); }
-  void output(uint32_t buffer, plan::OutputKind kind = plan::OutputKind::output) {
-    outputs_.push_back({buffers_[buffer].name, buffer, kind, {}});
+  // `name`: instead of the buffer's.
+  void output(uint32_t buffer, plan::OutputKind kind = plan::OutputKind::output, const std::string& name = "") {
+    outputs_.push_back({name.empty() ? buffers_[buffer].name : string(name), buffer, kind, {}});
   }
   uint32_t end_graph() {
     graph_.block = close();

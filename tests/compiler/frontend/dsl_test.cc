@@ -134,6 +134,28 @@ TEST_F(Dsl, ExpressionsOfSymbolsAndNumbers) {
             "add0 = add(sub0, constant2)\n");
 }
 
+TEST_F(Dsl, SeveralResults) {
+  Symbol x = input("x", {batch(2), 6});
+  std::vector<Symbol> parts = split(x, {.parts = 3});
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[2].result(), 2);
+  auto best = topk(parts[0], {.k = 1});
+  EXPECT_EQ(best.places.result(), 1);
+  unsigned here = __LINE__ + 1;
+  EXPECT_EQ(errorOf([&] { split(x, {.parts = 0}); }), "split has parts = 0: at least 1 and at most 4096 are possible");
+  EXPECT_EQ(line_, here);
+  EXPECT_EQ(errorOf([&] { split(x); }), "split needs the attribute 'parts': write {.parts = ...}");
+}
+
+TEST_F(Dsl, OptimizersAndTheirNumbers) {
+  optimizer(lars{.lr = 0.2, .eta = 0.01, .clip_norm = 5});
+  std::string json = detail::writeModel(session_);
+  EXPECT_NE(json.find("{\"kind\": \"lars\", \"defaults\": {\"lr\": 0.2, \"momentum\": 0.9, \"eta\": 0.01, \"epsilon\": 1e-08, "
+                      "\"weight_decay\": 1e-04, \"rescale\": 1, \"clip\": 0, \"clip_norm\": 5}"),
+            std::string::npos)
+      << json;
+}
+
 TEST_F(Dsl, ListsOfOperands) {
   Symbol x = input("x", {batch(2), 3}), y = input("y", {batch(2), 4});
   EXPECT_NE(to_string({concat({x, y}, {.axis = 1})}).find("concat0 = concat(x, y) {axis = 1}\n"), std::string::npos);

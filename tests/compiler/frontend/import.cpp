@@ -1,6 +1,7 @@
 // What a model becomes in the mx dialect, with locations; --dtype and --optimizer.
 // RUN: mxc compile %s --emit=mlir | FileCheck %s
 // RUN: mxc compile %s --emit=mlir --dtype=f64 --optimizer=adam | FileCheck %s --check-prefix=F64
+// RUN: mxc compile %s --emit=mlir --optimizer=lamb:lr=0.5,clip_norm=2 | FileCheck %s --check-prefix=LAMB
 // RUN: mxc compile %s --emit=graph -o %t.json && mxc compile %t.json --emit=mlir | FileCheck %s
 #include <mxc/mxc.h>
 using namespace mxc;
@@ -30,5 +31,6 @@ MXC_MODEL(net) {
   output("y", y);
   // CHECK: mx.optimizer "sgd" {{.*}}lr = 1.0{{.*}}e-01 : f64, momentum = 9.0{{.*}}e-01 : f64, nesterov = 1.0{{.*}}
   // F64: mx.optimizer "adam" {}
+  // LAMB: mx.optimizer "lamb" {clip_norm = 2.0{{.*}} : f64, lr = 5.0{{.*}}e-01 : f64}
   optimizer(sgd{.lr = 0.1, .momentum = 0.9, .nesterov = true});
 }

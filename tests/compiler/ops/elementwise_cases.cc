@@ -43,6 +43,20 @@ OpCase binary(std::string name, std::string what, Input a, Input b, Binary f) {
           }, {0, 1}};
 }
 
+// a where condition is not 0, else b.
+OpCase where(std::string what, Input condition, Dims a, Dims b) {
+  return {"where/" + what, "mx.where", "{}", {std::move(condition), real(a), real(b)}, [](const Arrays& in) {
+            return Arrays{tabulate(broadcastDims(broadcastDims(in[0].dims, in[1].dims), in[2].dims),
+                                   [&](const Place& p) { return broadcastRead(in[broadcastRead(in[0], p) != 0 ? 1 : 2], p); })};
+          }, {1, 2}};
+}
+
+OpCase truth(std::string name, std::string what, Input a, Input b, Binary f) {
+  OpCase c = binary(std::move(name), std::move(what), std::move(a), std::move(b), f);
+  c.differentiable = {};
+  return c;
+}
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
@@ -97,6 +111,30 @@ std::vector<OpCase> elementwiseCases() {
     cases.push_back(binary("mul", s.what, real(s.a), real(s.b), mul));
     cases.push_back(binary("div", s.what, real(s.a), positive(s.b), div));
   }
+  cases.push_back(unary("clip", "{low = -1.0 : f64, high = 0.5 : f64}", real(odd), [](double x) { return std::min(std::max(x, -1.0), 0.5); }));
+  cases.push_back(unary("logical_not", "{}", grained(odd), [](double x) { return x == 0 ? 1.0 : 0.0; }, false));
+  cases.push_back(where("integers", integers({kN, 5}, 2), {kN, 5}, {kN, 5}));
+  cases.push_back(where("bytes", integers({kN, 1}, 2, Kind::u8), {5}, {kN, 5}));
+  cases.push_back(where("numbers", grained({3, 1}), {1, 7}, {}));
+  const std::pair<const char*, Binary> truths[] = {
+      {"equal", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
+      {"not_equal", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
+      {"less", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
+      {"less_equal", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
+      {"greater", [](double a, double b) { return a > b ? 1.0 : 0.0; }},
+      {"greater_equal", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
+      {"logical_and", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
+      {"logical_or", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
+      {"logical_xor", [](double a, double b) { return (a != 0) != (b != 0) ? 1.0 : 0.0; }},
+  };
+  for (const auto& [name, f] : truths) {
+    cases.push_back(truth(name, "row", grained({kN, 5}), grained({5}), f));
+    cases.push_back(truth(name, "integers", integers({kN, 3, 1}, 3), integers({kN, 1, 7}, 3), f));
+  }
+  // A negative base with a whole exponent.
+  OpCase cube = binary("pow", "whole", awayFromZero({kN, 5}), scalar(3), Binary(std::pow));
+  cube.differentiable = {0};
+  cases.push_back(cube);
   cases.push_back(binary("pow", "same", positive({kN, 5}), real({kN, 5}), Binary(std::pow)));
   cases.push_back(binary("maximum", "row", real({kN, 5}), real({5}), [](double a, double b) { return std::max(a, b); }));
   cases.push_back(binary("minimum", "row", real({kN, 5}), real({5}), [](double a, double b) { return std::min(a, b); }));

@@ -89,6 +89,10 @@ struct Maker {
       Operation* op = b.create(state);
       if (failed(cast<mx::OpRules>(op).inferTypes())) return failure();
       outputs = SmallVector<Value>(op->getResults());
+      if (auto composite = dyn_cast<mx::CompositeRules>(op)) outputs = composite.decompose(b);
+      for (auto [output, result] : llvm::zip(outputs, op->getResults()))
+        if (output.getType() != result.getType()) return op->emitError() << "decomposes into " << output.getType();
+      if (!llvm::equal(outputs, op->getResults())) op->erase();
     }
     outputs.resize(results);
     return success();
@@ -106,6 +110,9 @@ struct Maker {
 
   FailureOr<Graph> finish(ArrayRef<Value> results) {
     b.create<func::ReturnOp>(loc, results);
+    // As simplify does.
+    for (Operation& op : llvm::make_early_inc_range(llvm::reverse(*block)))
+      if (isOpTriviallyDead(&op)) op.erase();
     graph.function.setType(b.getFunctionType(block->getArgumentTypes(), ValueRange(results).getTypes()));
     return std::move(graph);
   }

@@ -1,4 +1,4 @@
-// Cases of the norm, softmax and loss families.
+// Cases of the norm and softmax families.
 #include <cmath>
 #include <tuple>
 
@@ -71,7 +71,6 @@ OpCase layerNorm(std::string what, Dims dims) {
              })};
            }, {0, 1, 2}, 3};
   c.tolerance = 10;
-  c.secondOrder = false;
   return c;
 }
 
@@ -88,38 +87,25 @@ OpCase softmax(std::string what, bool logarithm, Dims dims, int64_t axis) {
           }, {0}};
 }
 
-OpCase crossEntropy(std::string what, int64_t classes, Kind kind) {
-  return {"softmax_cross_entropy/" + what, "mx.softmax_cross_entropy", "{}", {real({kN, classes}, -6, 6), integers({kN}, classes, kind)},
-          [classes](const Arrays& in) {
-            return Arrays{tabulate({in[0].dims[0]}, [&](const Place& p) {
-              double sum = 0;
-              for (int64_t c = 0; c < classes; ++c) sum += std::exp(in[0]({p[0], c}));
-              return std::log(sum) - in[0]({p[0], static_cast<int64_t>(in[1](p))});
-            })};
-          }, {0}};
-}
-
-// 1 where fewer than k classes come before the label.
-OpCase accuracy(std::string what, std::string op, std::string attributes, int64_t classes, int64_t k) {
-  return {op + "/" + what, "mx." + op, std::move(attributes), {real({kN, classes}), integers({kN}, classes)}, [=](const Arrays& in) {
-            return Arrays{tabulate({in[0].dims[0]}, [&](const Place& p) {
-              int64_t label = static_cast<int64_t>(in[1](p)), before = 0;
-              for (int64_t c = 0; c < classes; ++c) before += in[0]({p[0], c}) > in[0]({p[0], label});
-              return before < k ? 1.0 : 0.0;
-            })};
-          }};
-}
-
-OpCase pairLoss(std::string name, std::string what, Input x, Input t, double (*term)(double, double), bool targets) {
-  OpCase c{name + "/" + what, "mx." + name, "{}", {std::move(x), std::move(t)}, [term](const Arrays& in) {
-             int64_t n = in[0].dims[0], each = in[0].size() / n;
-             return Arrays{tabulate({n}, [&](const Place& p) {
-               double sum = 0;
-               for (int64_t i = 0; i < each; ++i) sum += term(in[0].data[p[0] * each + i], in[1].data[p[0] * each + i]);
-               return sum / static_cast<double>(each);
+// groups = 0: instance_norm.
+OpCase groupNorm(std::string what, Dims dims, int64_t groups) {
+  Dims channels = {dims[1]};
+  std::string op = groups == 0 ? "instance_norm" : "group_norm", attributes = "epsilon = 1.0e-3 : f64";
+  if (groups > 0) attributes += ", groups = " + std::to_string(groups) + " : i64";
+  OpCase c{op + "/" + what, "mx." + op, "{" + attributes + "}", {real(dims), real(channels), real(channels)}, [groups](const Arrays& in) {
+             const Array& x = in[0];
+             int64_t each = groups == 0 ? 1 : x.dims[1] / groups;
+             return Arrays{tabulate(x.dims, [&](const Place& p) {
+               auto [mean, variance] = moments([&](auto visit) {
+                 for (int64_t i = 0; i < x.size(); ++i) {
+                   Place q = x.place(i);
+                   if (q[0] == p[0] && q[1] / each == p[1] / each) visit(x.data[i]);
+                 }
+               });
+               return (x(p) - mean) / std::sqrt(variance + kEpsilon) * in[1]({p[1]}) + in[2]({p[1]});
              })};
-           }, {0}};
-  if (targets) c.differentiable.push_back(1);
+           }, {0, 1, 2}};
+  c.tolerance = 20;
   return c;
 }
 
@@ -142,24 +128,11 @@ std::vector<OpCase> layerCases() {
     cases.push_back(softmax("one", logarithm, {kN, 1}, 1));
     cases.push_back(softmax("vector", logarithm, {5}, 0));
   }
-  cases.push_back(crossEntropy("digits", 10, Kind::i32));
-  cases.push_back(crossEntropy("many", 37, Kind::i64));
-  cases.push_back(crossEntropy("one", 1, Kind::i32));
-  cases.push_back(accuracy("digits", "accuracy", "{}", 3, 1));
-  cases.push_back(accuracy("top_2", "top_k_accuracy", "{k = 2 : i64}", 5, 2));
-  cases.push_back(accuracy("top_all", "top_k_accuracy", "{k = 5 : i64}", 5, 5));
-  auto square = [](double x, double t) { return (x - t) * (x - t); };
-  auto absolute = [](double x, double t) { return std::fabs(x - t); };
-  auto sigmoidCross = [](double x, double t) {
-    double s = 1 / (1 + std::exp(-x));
-    return -t * std::log(s) - (1 - t) * std::log(1 - s);
-  };
-  for (const Dims& dims : {Dims{kN}, Dims{kN, 1}, Dims{kN, 3, 7}}) {
-    std::string what = std::to_string(dims.size()) + "_axes";
-    cases.push_back(pairLoss("mse_loss", what, real(dims), real(dims), square, true));
-    cases.push_back(pairLoss("l1_loss", what, real(dims, -2, 0), real(dims, 0.1, 2), absolute, true));
-    cases.push_back(pairLoss("sigmoid_cross_entropy", what, real(dims, -4, 4), real(dims, 0, 1), sigmoidCross, true));
-  }
+  cases.push_back(groupNorm("images", {kN, 6, 3, 5}, 2));
+  cases.push_back(groupNorm("features", {kN, 12}, 3));
+  cases.push_back(groupNorm("all_channels", {kN, 18, 2, 2}, 1));
+  cases.push_back(groupNorm("images", {kN, 3, 4, 5}, 0));
+  cases.push_back(groupNorm("sequences", {kN, 17, 9}, 0));
   return cases;
 }
 

@@ -82,10 +82,43 @@ OpCase conv(std::string what, Conv c) {
   return result;
 }
 
+// channels, height and width are those of the input, which gives its elements to the output through the kernel.
+OpCase convTranspose(std::string what, Conv c, int64_t eh = 0, int64_t ew = 0) {
+  std::string attributes = "{filters = " + std::to_string(c.filters) + " : i64, kernel = " + pair(c.kh, c.kw) + ", stride = " + pair(c.sh, c.sw) +
+                           ", pad = " + pair(c.ph, c.pw) + ", dilation = " + pair(c.dh, c.dw) + ", extra = " + pair(eh, ew) +
+                           ", groups = " + std::to_string(c.groups) + " : i64}";
+  OpCase result{"conv2d_transpose/" + what, "mx.conv2d_transpose", attributes,
+                {real({kN, c.channels, c.height, c.width}), real({c.channels, c.filters / c.groups, c.kh, c.kw})}, [=](const Arrays& in) {
+                  const Array &x = in[0], &w = in[1];
+                  int64_t oh = (c.height - 1) * c.sh - 2 * c.ph + c.dh * (c.kh - 1) + 1 + eh, ow = (c.width - 1) * c.sw - 2 * c.pw + c.dw * (c.kw - 1) + 1 + ew;
+                  int64_t perIn = c.channels / c.groups, perOut = c.filters / c.groups;
+                  Array y = tabulate({x.dims[0], c.filters, oh, ow}, [&](const Place& p) { return in.size() > 2 ? in[2]({p[1]}) : 0; });
+                  for (int64_t i = 0; i < x.size(); ++i)
+                    for (int64_t j = 0; j < perOut * c.kh * c.kw; ++j) {
+                      Place p = x.place(i);
+                      int64_t o = j / (c.kh * c.kw), r = j / c.kw % c.kh, s = j % c.kw;
+                      int64_t h = p[2] * c.sh + r * c.dh - c.ph, q = p[3] * c.sw + s * c.dw - c.pw;
+                      if (h >= 0 && h < oh && q >= 0 && q < ow) y({p[0], p[1] / perIn * perOut + o, h, q}) += x.data[i] * w({p[1], o, r, s});
+                    }
+                  return Arrays{y};
+                }, {0, 1}};
+  if (c.bias) {
+    result.inputs.push_back(real({c.filters}));
+    result.differentiable.push_back(2);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<OpCase> linearCases() {
   return {
+      convTranspose("plain", {.channels = 2, .height = 3, .width = 4, .filters = 3, .kh = 3, .kw = 2, .bias = true}),
+      convTranspose("strided", {.channels = 3, .height = 3, .width = 2, .filters = 2, .kh = 4, .kw = 4, .sh = 2, .sw = 2, .ph = 1, .pw = 1, .bias = true}),
+      convTranspose("extra", {.channels = 1, .height = 2, .width = 3, .filters = 2, .kh = 3, .kw = 3, .sh = 2, .sw = 3, .ph = 1, .pw = 0}, 1, 2),
+      convTranspose("groups", {.channels = 4, .height = 2, .width = 2, .filters = 6, .kh = 3, .kw = 3, .dh = 2, .dw = 1, .groups = 2}),
+      convTranspose("many_channels", {.channels = 18, .height = 2, .width = 3, .filters = 17, .kh = 2, .kw = 2, .sh = 2, .sw = 2, .bias = true}),
+      convTranspose("one", {.channels = 1, .height = 1, .width = 1, .filters = 1, .kh = 1, .kw = 1}),
       dense("bias", 7, 5, true),
       dense("one", 1, 1, false),
       dense("odd", 33, 17, true),

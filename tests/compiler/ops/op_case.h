@@ -60,9 +60,12 @@ struct Input {
   Dims dims;
   Kind kind = Kind::real;
   double low = -2, high = 2, hole = 0;
+  double grain = 0;  // positive: multiples of it, so that some are equal
 };
 inline Input real(Dims dims, double low = -2, double high = 2) { return {std::move(dims), Kind::real, low, high}; }
 inline Input positive(Dims dims) { return {std::move(dims), Kind::real, 0.2, 2}; }
+// Whole numbers from -2 to 2: zeros and equals among them.
+inline Input grained(Dims dims) { return {std::move(dims), Kind::real, -2.4, 2.4, 0, 1}; }
 // For functions with a kink at 0.
 inline Input awayFromZero(Dims dims) { return {std::move(dims), Kind::real, -2, 2, 0.1}; }
 inline Input integers(Dims dims, int64_t bound, Kind kind = Kind::i32) { return {std::move(dims), kind, 0, static_cast<double>(bound)}; }
@@ -91,7 +94,10 @@ std::vector<OpCase> linearCases();  // dense, matmul, conv
 std::vector<OpCase> poolCases();
 std::vector<OpCase> lrnCases();
 std::vector<OpCase> shapeCases();   // shape, reduce, index
-std::vector<OpCase> layerCases();   // norm, softmax, loss
-std::vector<OpCase> stateCases();   // random, update
+std::vector<OpCase> indexCases();   // index, scan
+std::vector<OpCase> layerCases();   // norm, softmax
+std::vector<OpCase> lossCases();    // loss, metric
+std::vector<OpCase> stateCases();   // random, initial
+std::vector<OpCase> updateCases();  // update
 
 }  // namespace mxc::ops_test

@@ -21,7 +21,7 @@ struct Param {
 
 std::vector<Param> allParams() {
   std::vector<Param> params;
-  for (auto cases : {elementwiseCases, linearCases, poolCases, lrnCases, shapeCases, layerCases, stateCases})
+  for (auto cases : {elementwiseCases, linearCases, poolCases, lrnCases, shapeCases, indexCases, layerCases, lossCases, stateCases, updateCases})
     for (const OpCase& c : cases())
       for (bool wide : {false, true}) {
         bool other = c.name.ends_with(wide ? "/f32" : "/f64");
@@ -48,6 +48,7 @@ Array draw(const Input& input, int64_t n, bool wide, std::mt19937_64& random) {
   for (double& x : a.data) {
     do x = input.low + (input.high - input.low) * static_cast<double>(random() >> 11) * 0x1p-53;
     while (std::fabs(x) < input.hole);
+    if (input.grain > 0) x = std::rint(x / input.grain) * input.grain;
     if (input.kind != Kind::real) x = std::floor(x);
     else if (!wide) x = static_cast<float>(x);
   }

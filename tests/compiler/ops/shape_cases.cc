@@ -1,4 +1,4 @@
-// Cases of the shape, reduce and index families.
+// Cases of the shape and reduce families.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -85,10 +85,57 @@ OpCase pad(std::string what, Dims dims, Dims before, Dims after, double value) {
           }, {0}};
 }
 
-enum class Reduction { sum, mean, max, min };
+OpCase split(std::string what, Dims dims, int64_t axis, int64_t parts) {
+  OpCase c{"split/" + what, "mx.split", "{axis = " + std::to_string(axis) + " : i64, parts = " + std::to_string(parts) + " : i64}", {real(dims)},
+           [=](const Arrays& in) {
+             Dims out = in[0].dims;
+             size_t at = axis < 0 ? axis + out.size() : axis;
+             out[at] /= parts;
+             Arrays pieces;
+             for (int64_t i = 0; i < parts; ++i)
+               pieces.push_back(tabulate(out, [&](Place p) {
+                 p[at] += i * out[at];
+                 return in[0](p);
+               }));
+             return pieces;
+           }, {0}};
+  c.results = static_cast<unsigned>(parts);
+  return c;
+}
+
+OpCase stack(std::string what, int64_t axis, Dims dims, int64_t count) {
+  OpCase c{"stack/" + what, "mx.stack", "{axis = " + std::to_string(axis) + " : i64}", {}, [axis](const Arrays& in) {
+             Dims out = in[0].dims;
+             size_t at = axis < 0 ? axis + out.size() + 1 : axis;
+             out.insert(out.begin() + at, in.size());
+             return Arrays{tabulate(out, [&](Place p) {
+               int64_t which = p[at];
+               p.erase(p.begin() + at);
+               return in[which](p);
+             })};
+           }};
+  for (int64_t i = 0; i < count; ++i) {
+    c.inputs.push_back(real(dims));
+    c.differentiable.push_back(i);
+  }
+  return c;
+}
+
+OpCase tile(std::string what, Dims dims, Dims repeats) {
+  return {"tile/" + what, "mx.tile", "{repeats = " + list(repeats) + "}", {real(dims)}, [repeats](const Arrays& in) {
+            Dims out = in[0].dims;
+            for (size_t i = 0; i < out.size(); ++i) out[i] *= repeats[i];
+            return Arrays{tabulate(out, [&](Place p) {
+              for (size_t i = 0; i < p.size(); ++i) p[i] %= in[0].dims[i];
+              return in[0](p);
+            })};
+          }, {0}};
+}
+
+enum class Reduction { sum, mean, max, min, prod, norm };
 
 OpCase reduce(std::string what, Reduction kind, Dims dims, Dims axes, bool keep) {
-  const char* names[] = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"};
+  const char* names[] = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "norm"};
   std::string name = names[static_cast<int>(kind)];
   Dims reduced;
   for (int64_t axis : axes) reduced.push_back(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis);
@@ -102,7 +149,7 @@ OpCase reduce(std::string what, Reduction kind, Dims dims, Dims axes, bool keep)
               if (!isReduced(i)) out.push_back(in[0].dims[i]);
               else if (keep) out.push_back(1);
             double start = kind == Reduction::max ? -std::numeric_limits<double>::infinity()
-                         : kind == Reduction::min ? std::numeric_limits<double>::infinity() : 0;
+                         : kind == Reduction::min ? std::numeric_limits<double>::infinity() : kind == Reduction::prod ? 1 : 0;
             Array a = tabulate(out, [&](const Place&) { return start; });
             for (int64_t i = 0; i < in[0].size(); ++i) {
               Place p = in[0].place(i), q;
@@ -110,38 +157,15 @@ OpCase reduce(std::string what, Reduction kind, Dims dims, Dims axes, bool keep)
                 if (!isReduced(axis)) q.push_back(p[axis]);
                 else if (keep) q.push_back(0);
               double x = in[0].data[i], &y = a(q);
-              y = kind == Reduction::max ? std::max(x, y) : kind == Reduction::min ? std::min(x, y) : x + y;
+              y = kind == Reduction::max ? std::max(x, y) : kind == Reduction::min ? std::min(x, y) : kind == Reduction::prod ? x * y
+                : kind == Reduction::norm ? y + x * x : x + y;
             }
+            if (kind == Reduction::norm)
+              for (double& y : a.data) y = std::sqrt(y);
             if (kind == Reduction::mean)
               for (double& y : a.data) y *= static_cast<double>(a.size()) / static_cast<double>(in[0].size());
             return Arrays{a};
           }, {0}};
-}
-
-OpCase embedding(std::string what, Dims index, int64_t vocabulary, int64_t units, Kind kind) {
-  return {"embedding/" + what, "mx.embedding", "{vocabulary = " + std::to_string(vocabulary) + " : i64, units = " + std::to_string(units) + " : i64}",
-          {integers(index, vocabulary, kind), real({vocabulary, units})}, [](const Arrays& in) {
-            Dims out = in[0].dims;
-            out.push_back(in[1].dims[1]);
-            return Arrays{tabulate(out, [&](Place p) {
-              int64_t unit = p.back();
-              p.pop_back();
-              return in[1]({static_cast<int64_t>(in[0](p)), unit});
-            })};
-          }, {1}};
-}
-
-OpCase oneHot(std::string what, Dims index, int64_t depth, int64_t bound, Kind kind) {
-  return {"one_hot/" + what, "mx.one_hot", "{depth = " + std::to_string(depth) + " : i64, dtype = $T}", {integers(index, bound, kind)},
-          [depth](const Arrays& in) {
-            Dims out = in[0].dims;
-            out.push_back(depth);
-            return Arrays{tabulate(out, [&](Place p) {
-              double place = static_cast<double>(p.back());
-              p.pop_back();
-              return in[0](p) == place ? 1.0 : 0.0;
-            })};
-          }};
 }
 
 }  // namespace
@@ -169,22 +193,46 @@ std::vector<OpCase> shapeCases() {
       slice("stepped_last", {kN, 10}, "{begin = array<i64: 4>, end = array<i64: 9>, step = array<i64: 2>, axes = array<i64: 1>}", 1, 4, 9, 2),
       pad("image", {kN, 2, 3, 3}, {0, 0, 1, 2}, {0, 0, 2, 0}, 0.5),
       pad("vector", {5}, {3}, {0}, 0),
-      embedding("rows", {kN}, 7, 5, Kind::i32),
-      embedding("sequences", {kN, 3}, 2, 70, Kind::i64),
-      embedding("one", {kN}, 1, 1, Kind::i32),
-      oneHot("labels", {kN}, 5, 5, Kind::i32),
-      oneHot("outside", {kN, 3}, 4, 9, Kind::i64),
   };
-  for (Reduction kind : {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min}) {
+  for (Reduction kind : {Reduction::sum, Reduction::mean, Reduction::max, Reduction::min, Reduction::prod, Reduction::norm}) {
     cases.push_back(reduce("last", kind, {kN, 5}, {1}, false));
-    cases.push_back(reduce("batch", kind, {kN, 5}, {0}, false));
-    cases.push_back(reduce("all", kind, {kN, 3, 5}, {}, false));
-    cases.push_back(reduce("kept", kind, {kN, 3, 5}, {0, -1}, true));
+    if (kind != Reduction::prod) {
+      cases.push_back(reduce("batch", kind, {kN, 5}, {0}, false));
+      cases.push_back(reduce("all", kind, {kN, 3, 5}, {}, false));
+      cases.push_back(reduce("kept", kind, {kN, 3, 5}, {0, -1}, true));
+      cases.push_back(reduce("channels", kind, {kN, 3, 2, 5}, {0, 2, 3}, false));
+    }
     cases.push_back(reduce("middle", kind, {kN, 3, 17}, {1}, false));
     cases.push_back(reduce("long", kind, {2, 67}, {1}, true));
-    cases.push_back(reduce("channels", kind, {kN, 3, 2, 5}, {0, 2, 3}, false));
     cases.push_back(reduce("one", kind, {1, 1}, {1}, false));
   }
+  // Zeros in products; two equal elements, whose central difference is half of dy for each.
+  for (bool keep : {false, true}) {
+    OpCase zeros = reduce(keep ? "zeros_kept" : "zeros", Reduction::prod, {kN, 2, 3}, {1, 2}, keep);
+    zeros.inputs = {grained({kN, 2, 3})};
+    cases.push_back(zeros);
+  }
+  for (Reduction kind : {Reduction::max, Reduction::min}) {
+    OpCase ties = reduce("ties", kind, {kN, 2}, {1}, false);
+    ties.inputs[0].low = ties.inputs[0].high = 1.5;
+    ties.secondOrder = false;  // it jumps at a tie
+    cases.push_back(ties);
+  }
+  OpCase zero = reduce("zero", Reduction::norm, {kN, 3}, {1}, false);
+  zero.inputs[0].low = zero.inputs[0].high = 0;
+  zero.secondOrder = false;
+  cases.push_back(zero);
+  for (int64_t parts : {1, 2, 3}) cases.push_back(split("parts_" + std::to_string(parts), {kN, 6, 2}, 1, parts));
+  cases.push_back(split("last", {kN, 3, 4}, -1, 2));
+  cases.push_back(split("vector", {9}, 0, 3));
+  cases.push_back(stack("features", 1, {kN, 5}, 3));
+  cases.push_back(stack("first", 0, {kN, 2, 3}, 2));
+  cases.push_back(stack("last", -1, {kN}, 2));
+  cases.push_back(stack("one", 1, {kN, 1}, 1));
+  cases.push_back(tile("features", {kN, 3}, {1, 2}));
+  cases.push_back(tile("all", {2, 3}, {3, 2}));
+  cases.push_back(tile("middle", {kN, 2, 1, 5}, {1, 3, 4, 1}));
+  cases.push_back(tile("nothing", {kN, 3}, {1, 1}));
   return cases;
 }
 

@@ -1,7 +1,9 @@
-// Cases of random numbers and optimizer updates.
+// Cases of random numbers and initial values.
 #include <cmath>
 
-#include "ir/optimizers.h"
+#include "ir/initialisers.h"
+#include "ir/ops/matmul.h"
+#include "ir/ops/shape.h"
 #include "runtime/core/philox.h"
 #include "tests/compiler/ops/op_case.h"
 
@@ -53,72 +55,54 @@ OpCase dropout(bool wide) {
           }, {0}};
 }
 
-// One step of an optimizer on a tensor; hyper-parameters are the inputs after weight, gradient and states, in the kind's order.
-struct Hyper {
-  const OptimizerKind& kind;
-  const Arrays& in;
-  double operator()(llvm::StringRef name) const {
-    for (size_t i = 0; i < kind.hypers.size(); ++i)
-      if (kind.hypers[i].name == name) return in[2 + kind.states.size() + i].data[0];
-    return NAN;
-  }
-};
-
-constexpr double kLrMult = 0.5, kWdMult = 2;
-using Rule = void (*)(const Hyper& h, double g, double decay, double& w, double* states);
-
-OpCase update(std::string name, std::string what, Rule rule, bool decoupled, std::vector<std::pair<llvm::StringRef, double>> numbers) {
-  const OptimizerKind& kind = *findOptimizer(name);
-  OpCase c{"update/" + name + what, "", "", {real({5, 7}), real({5, 7})}, [&kind, rule, decoupled](const Arrays& in) {
-             Hyper h{kind, in};
-             Arrays out = {in[0]};
-             for (size_t s = 0; s < kind.states.size(); ++s) out.push_back(in[2 + s]);
-             for (int64_t i = 0; i < in[0].size(); ++i) {
-               double g = in[1].data[i] * h("rescale"), decay = h("weight_decay") * kWdMult, states[2] = {};
-               if (h("clip") > 0) g = std::min(std::max(g, -h("clip")), h("clip"));
-               if (!decoupled) g += decay * in[0].data[i];
-               for (size_t s = 0; s < kind.states.size(); ++s) states[s] = out[1 + s].data[i];
-               rule(h, g, decay, out[0].data[i], states);
-               for (size_t s = 0; s < kind.states.size(); ++s) out[1 + s].data[i] = states[s];
-             }
-             return out;
+// Rows (or columns, if they are fewer) of length `gain`, orthogonal to each other: their products with each other are compared with those
+// that the reference knows, and the matrix spans what the random one did.
+OpCase orthogonal(bool wide, Dims dims) {
+  std::string what = std::to_string(dims[0]) + "_" + std::to_string(dims.size()) + (wide ? "/f64" : "/f32");
+  OpCase c{"orthogonal/" + what, "", "", {number(kSeed)}, [dims](const Arrays&) {
+             int64_t rows = dims[0], columns = Array(dims).size() / rows, small = std::min(rows, columns);
+             return Arrays{tabulate({small, small}, [](const Place& p) { return p[0] == p[1] ? 2.25 : 0.0; })};
            }};
-  for (size_t s = 0; s < kind.states.size(); ++s) c.inputs.push_back(positive({5, 7}));
-  for (const HyperParameter& hyper : kind.hypers) {
-    double value = hyper.defaultValue;
-    for (auto& [name, number] : numbers)
-      if (name == hyper.name) value = number;
-    c.inputs.push_back(scalar(value));
-  }
-  c.inputs.push_back(number(kStep));
-  c.build = [&kind](mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange in) {
-    auto hyper = [&](llvm::StringRef name) {
-      size_t i = 0;
-      while (kind.hypers[i].name != name) ++i;
-      return in[2 + kind.states.size() + i];
-    };
-    return kind.build(b, loc, {in[0], in[1], in.slice(2, kind.states.size()), hyper, in.back(), kLrMult, kWdMult});
+  c.build = [dims, wide](mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange in) {
+    mlir::Value q = *buildInitialValue(b, loc, "orthogonal", {1.5}, tensorType(dims, wide ? mlir::Type(b.getF64Type()) : b.getF32Type()), in[0], 3);
+    int64_t rows = dims[0], columns = Array(dims).size() / rows;
+    mlir::Value matrix = make<mx::ReshapeOp>(b, loc, {q}, b.getNamedAttr("shape", b.getDenseI64ArrayAttr({rows, columns})));
+    const char* transposed = rows > columns ? "transpose_a" : "transpose_b";
+    return llvm::SmallVector<mlir::Value>{make<mx::MatmulOp>(b, loc, {matrix, matrix}, b.getNamedAttr(transposed, b.getBoolAttr(true)))};
   };
   return c;
 }
 
-void sgd(const Hyper& h, double g, double, double& w, double*) { w -= h("lr") * kLrMult * g; }
-void momentum(const Hyper& h, double g, double, double& w, double* v) {
-  v[0] = h("momentum") * v[0] + g;
-  w -= h("lr") * kLrMult * v[0];
+// The weights of bilinear enlargement, as published for Caffe's filler of that name.
+OpCase bilinear(Dims dims) {
+  std::string to = "tensor<";
+  for (int64_t dim : dims) to += std::to_string(dim) + "x";
+  return {"bilinear_kernel/" + std::to_string(dims[2]) + "_" + std::to_string(dims[3]), "mx.bilinear_kernel", "{to = " + to + "$T>}", {}, [dims](const Arrays&) {
+            return Arrays{tabulate(dims, [&](const Place& p) {
+              double value = 1;
+              for (size_t axis : {2, 3}) {
+                double f = std::ceil(static_cast<double>(dims[axis]) / 2), c = (2 * f - 1 - std::fmod(f, 2)) / (2 * f);
+                value *= 1 - std::fabs(static_cast<double>(p[axis]) / f - c);
+              }
+              return value;
+            })};
+          }};
 }
-void nesterov(const Hyper& h, double g, double, double& w, double* v) {
-  v[0] = h("momentum") * v[0] + g;
-  w -= h("lr") * kLrMult * (g + h("momentum") * v[0]);
-}
-template <bool decoupled>
-void adam(const Hyper& h, double g, double decay, double& w, double* s) {
-  s[0] = h("beta1") * s[0] + (1 - h("beta1")) * g;
-  s[1] = h("beta2") * s[1] + (1 - h("beta2")) * g * g;
-  double mean = s[0] / (1 - std::pow(h("beta1"), kStep + 1)), variance = s[1] / (1 - std::pow(h("beta2"), kStep + 1));
-  double before = w;
-  w -= h("lr") * kLrMult * mean / (std::sqrt(variance) + h("epsilon"));
-  if (decoupled) w -= h("lr") * kLrMult * decay * before;
+
+// Initialisers with arguments, against the draws themselves.
+OpCase scaledDraws(bool wide, std::string what, std::string init, std::vector<double> args, double scale, bool normalDraws) {
+  OpCase c{"initialiser/" + what + (wide ? "/f64" : "/f32"), "", "", {number(kSeed)}, [=](const Arrays&) {
+             Draws draws(~uint64_t{0}, 3, wide);
+             Array a({6, 4, 3});
+             for (int64_t i = 0; i < a.size(); ++i)
+               a.data[i] = scale * (normalDraws ? std::sqrt(-2 * std::log(1 - draws(2 * i))) * std::cos(2 * M_PI * draws(2 * i + 1)) : 2 * draws(i) - 1);
+             return Arrays{a};
+           }};
+  c.build = [=](mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange in) {
+    mlir::Type element = wide ? mlir::Type(b.getF64Type()) : b.getF32Type();
+    return llvm::SmallVector<mlir::Value>{*buildInitialValue(b, loc, init, args, tensorType({6, 4, 3}, element), in[0], 3)};
+  };
+  return c;
 }
 
 }  // namespace
@@ -129,13 +113,16 @@ std::vector<OpCase> stateCases() {
     cases.push_back(uniform(wide));
     cases.push_back(normal(wide));
     cases.push_back(dropout(wide));
+    for (const Dims& dims : {Dims{7, 7}, Dims{5, 33}, Dims{19, 4}, Dims{6, 2, 3, 3}, Dims{1, 3}}) cases.push_back(orthogonal(wide, dims));
+    // fan_in 12, fan_out 18.
+    cases.push_back(scaledDraws(wide, "xavier", "xavier", {}, std::sqrt(6.0 / 30), false));
+    cases.push_back(scaledDraws(wide, "xavier_in", "xavier", {0, 0, 2.34}, std::sqrt(2.34 / 12), false));
+    cases.push_back(scaledDraws(wide, "xavier_out_normal", "xavier", {1, 1, 2}, std::sqrt(2.0 / 18), true));
+    cases.push_back(scaledDraws(wide, "xavier_average_normal", "xavier", {1, 2, 3}, std::sqrt(3.0 / 15), true));
+    cases.push_back(scaledDraws(wide, "msra", "msra", {}, std::sqrt(2.0 / 12), true));
+    cases.push_back(scaledDraws(wide, "msra_slope", "msra", {0.25, 2}, std::sqrt(2.0 / (1.0625 * 15)), true));
   }
-  cases.push_back(update("sgd", "", sgd, false, {{"lr", 0.1}}));
-  cases.push_back(update("sgd", "_all", sgd, false, {{"lr", 0.1}, {"weight_decay", 0.3}, {"rescale", 0.5}, {"clip", 0.4}}));
-  cases.push_back(update("momentum", "", momentum, false, {{"lr", 0.1}, {"weight_decay", 0.3}}));
-  cases.push_back(update("nesterov", "", nesterov, false, {{"lr", 0.1}, {"weight_decay", 0.3}}));
-  cases.push_back(update("adam", "", adam<false>, false, {{"lr", 0.1}, {"weight_decay", 0.3}}));
-  cases.push_back(update("adamw", "", adam<true>, true, {{"lr", 0.1}, {"weight_decay", 0.3}, {"clip", 0.4}}));
+  for (const Dims& dims : {Dims{2, 3, 4, 4}, Dims{1, 1, 3, 5}, Dims{1, 2, 1, 2}}) cases.push_back(bilinear(dims));
   for (OpCase& c : cases) c.tolerance = 4;
   return cases;
 }

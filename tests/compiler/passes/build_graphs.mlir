@@ -1,6 +1,8 @@
 // RUN: split-file %s %t
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/model.mlir | FileCheck %t/model.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_loss.mlir 2>&1 | FileCheck %t/no_loss.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/composite.mlir | FileCheck %t/composite.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/clip_norm.mlir | FileCheck %t/clip_norm.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/untrained.mlir 2>&1 | FileCheck %t/untrained.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/gradient.mlir | FileCheck %t/gradient.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_gradient.mlir 2>&1 | FileCheck %t/no_gradient.mlir
@@ -40,6 +42,59 @@ module @m {
   mx.minimize %2 : tensor<*xf32>
   mx.output "y", %1 : tensor<*xf32>
   mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- composite.mlir
+// Ops that stand for others are gone; one that has a kernel with these attributes stays.
+// CHECK-LABEL: func.func @train
+// CHECK-NOT: mx.hinge_loss
+// CHECK: mx.relu
+// CHECK: mx.softmax_cross_entropy
+// CHECK-NOT: mx.rmse
+// CHECK: mx.mse_loss
+// The root of a mean is no mean: training and evaluation give the mean, another graph the root of what it is over all samples.
+// CHECK: return %{{.*}}
+// CHECK-LABEL: func.func @eval
+// CHECK-SAME: mx.name = "rmse#0", mx.role = "metric"
+// CHECK-NOT: mx.sqrt
+// CHECK-LABEL: func.func @report
+// CHECK-SAME: %[[M:.*]]: tensor<f32> {mx.name = "rmse#0", mx.role = "input"}) -> (tensor<f32> {mx.name = "rmse", mx.role = "metric"})
+// CHECK: mx.sqrt %[[M]]
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %l = mx.input "l" : tensor<4xi32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "xavier"} : tensor<*xf32>
+  %0 = mx.dense %x, %w {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  %1 = mx.hinge_loss %0, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %2 = mx.softmax_cross_entropy %0, %l : (tensor<*xf32>, tensor<4xi32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %3 = mx.rmse %0, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %1 : tensor<*xf32>
+  mx.minimize %2 : tensor<*xf32>
+  mx.report "rmse", %3 : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- clip_norm.mlir
+// Both gradients are scaled by one number, made from the squares of both, before their updates.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME: mx.default = 5.0{{.*}}, mx.name = "clip_norm", mx.role = "hyper"
+// CHECK: %[[A:.*]] = mx.mul %[[GW:.*]], %[[RESCALE:.*]] :
+// CHECK: %[[B:.*]] = mx.square %[[A]]
+// CHECK: %[[C:.*]] = mx.reduce_sum %[[B]]
+// CHECK: mx.mul %[[GB:.*]], %[[RESCALE]] :
+// CHECK: %[[SUM:.*]] = mx.add %[[C]], %{{.*}} : (tensor<f32>, tensor<f32>)
+// CHECK: %[[SCALE:.*]] = mx.clip_norm_scale %[[SUM]]
+// CHECK: mx.mul %[[GW]], %[[SCALE]]
+// CHECK: mx.mul %[[GB]], %[[SCALE]]
+// CHECK: mx.sgd_update
+// CHECK: mx.sgd_update
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "xavier"} : tensor<*xf32>
+  %b = mx.parameter "b" {init = "zeros"} : tensor<*xf32>
+  %0 = mx.dense %x, %w, %b {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %0 : tensor<*xf32>
+  mx.optimizer "sgd" {clip_norm = 5.0, lr = 0.1}
 }
 
 //--- no_loss.mlir

@@ -12,12 +12,12 @@ std::string fault(const std::string& name, double value, plan::DType dtype = pla
 }
 
 TEST(HyperRange, WhatMeansSomething) {
-  for (const char* name : {"lr", "weight_decay", "clip"}) {
+  for (const char* name : {"lr", "weight_decay", "clip", "clip_norm", "l1", "beta", "eta"}) {
     EXPECT_EQ(fault(name, 0), "");
     EXPECT_EQ(fault(name, 1e30), "");
     EXPECT_EQ(fault(name, -1e-9), "expected a number of at least 0, not -1e-09");
   }
-  for (const char* name : {"momentum", "beta1", "beta2"}) {
+  for (const char* name : {"momentum", "beta1", "beta2", "rho"}) {
     EXPECT_EQ(fault(name, 0), "");
     EXPECT_EQ(fault(name, 0.999), "");
     EXPECT_EQ(fault(name, 1), "expected a number of at least 0 and below 1, not 1");

@@ -88,6 +88,11 @@ void count(void* const* args, int64_t, int64_t, int64_t) {
   *counter = *counter == step ? step + 1 : -1000000;
 }
 
+// mean, errors
+void errors(void* const* args, int64_t, int64_t, int64_t) {
+  *static_cast<float*>(args[1]) = 1 - *static_cast<const float*>(args[0]);
+}
+
 }  // namespace
 
 BuiltPlan softmax_plan(const ModelChoices& choices) {
@@ -139,6 +144,7 @@ BuiltPlan softmax_plan(const ModelChoices& choices) {
           {.name = "measure", .kernel = measure, .args = {in(probability), in(label), out(loss), out(accuracy)}, .deps = {first}});
       b.output(loss, OutputKind::loss);
       b.output(accuracy, OutputKind::metric);
+      if (choices.error_rate) b.output(accuracy, OutputKind::metric, "errors#0");
     }
     if (kind == GraphKind::train) {
       b.step({.name = "update",
@@ -149,6 +155,15 @@ BuiltPlan softmax_plan(const ModelChoices& choices) {
               .cells = kC});
       b.step({.name = "count", .kernel = count, .args = {inout(counter), in(step)}});
     }
+    b.end_graph();
+  }
+  if (choices.error_rate) {
+    const uint32_t mean = b.buffer({.name = "errors#0", .space = Space::io, .role = Role::input});
+    const uint32_t result = b.buffer({.name = "errors", .space = Space::io, .role = Role::output});
+    b.begin_graph("report", GraphKind::user, 0);
+    b.step({.name = "errors", .kernel = errors, .args = {in(mean), out(result)}});
+    b.input(mean);
+    b.output(result, OutputKind::metric);
     b.end_graph();
   }
   return b.build();

@@ -15,6 +15,7 @@ struct ModelChoices {
   const char* name = "softmax";
   int64_t classes_in_file = kModelClasses;  // extent of the parameter `dense0.bias`: another value makes another model
   const char* weight = "dense0.weight";
+  bool error_rate = false;  // a report graph gives "errors", 1 - the mean of the metric "errors#0", which is the accuracy again
 };
 
 // Tensors: dense0.weight {10, 64} stored as {64 / 16, 10, 16}, dense0.bias {10}, dense0.weight/momentum (as the weight),

@@ -148,6 +148,31 @@ TEST_F(Trainer, TableAndEvaluation) {
   EXPECT_EQ(value_of(small.out, "accuracy"), value_of(last_.out, "accuracy"));
 }
 
+// A number that is a function of means is that function of the means over all samples, whatever the batches; the means are not shown.
+TEST_F(Trainer, ReportsAreFunctionsOfTheMeansOfAllSamples) {
+  plan_ = softmax_plan({.error_rate = true});
+  train("m", {"--epochs", "1", "--log", dir_.file("log")});
+  EXPECT_EQ(last_.out.find("errors#0"), std::string::npos) << last_.out;
+  EXPECT_NE(last_.out.find("train errors"), std::string::npos) << last_.out;
+  for (const char* batch : {"32", "7"}) {
+    last_ = run_trainer(plan_, {"eval", "--data", kDigits, "--load", dir_.file("m"), "--batch", batch});
+    ASSERT_EQ(last_.code, 0) << last_.err;
+    EXPECT_NEAR(value_of(last_.out, "errors"), 1 - value_of(last_.out, "accuracy"), 1e-6);
+    EXPECT_EQ(last_.out.find("errors#0"), std::string::npos);
+  }
+  std::istringstream lines(contents_of(dir_.file("log")));
+  int found = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const json event = json::parse(line);
+    const json& values = event["event"] == "epoch" ? event["test"] : event;
+    if (!values.contains("errors")) continue;
+    EXPECT_NEAR(values["errors"].get<double>(), 1 - values["accuracy"].get<double>(), 1e-6);
+    EXPECT_FALSE(values.contains("errors#0"));
+    ++found;
+  }
+  EXPECT_EQ(found, 45 + 1);
+}
+
 TEST_F(Trainer, ThreadsDoNotChangeABit) {
   const std::string one = train("a", {"--epochs", "3", "--threads", "1"});
   EXPECT_EQ(train("b", {"--epochs", "3", "--threads", "2"}), one);

@@ -1,0 +1,5 @@
+// The metric family.
+#pragma once
+#include "ir/mx.h"
+#define GET_OP_CLASSES
+#include "ir/ops/metric.h.inc"
