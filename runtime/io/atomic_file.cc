@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -52,7 +53,12 @@ absl::StatusOr<Target> find_target(const std::string& path) {
 }
 
 bool write_all(int file, const Piece& piece) {
-  const char* data = static_cast<const char*>(piece.data);
+  std::unique_ptr<char[]> made;
+  if (piece.data == nullptr && piece.make != nullptr) {
+    made = std::make_unique<char[]>(piece.bytes);
+    piece.make(made.get());
+  }
+  const char* data = made != nullptr ? made.get() : static_cast<const char*>(piece.data);
   uint64_t left = piece.bytes;
   while (left > 0) {
     const ssize_t wrote = write(file, data, std::min<uint64_t>(left, 1u << 30));

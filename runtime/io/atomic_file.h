@@ -3,6 +3,8 @@
 // A symbolic link stays and its target is replaced; a device, a pipe or the like is written as it is.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@ namespace mxc::io {
 struct Piece {
   const void* data;
   uint64_t bytes;
+  std::function<void(void* out)> make = nullptr;  // data null: makes the bytes when their turn comes; then they are forgotten
 };
 
 // Writes the pieces one after another. Error: `path: No space left on device` and its like; nothing is left behind.

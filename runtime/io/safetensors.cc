@@ -164,6 +164,12 @@ absl::StatusOr<TensorFile> read_safetensors(const std::string& path) {
   return file;
 }
 
+uint64_t Tensor::size() const {
+  uint64_t size = core::dtype_bytes(dtype);
+  for (int64_t extent : shape) size *= static_cast<uint64_t>(extent);
+  return size;
+}
+
 absl::Status write_safetensors(const std::string& path, const TensorFile& file) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!file.metadata.empty()) header[kMetadata] = file.metadata;
@@ -176,9 +182,9 @@ absl::Status write_safetensors(const std::string& path, const TensorFile& file) 
     for (const TypeName& entry : kTypeNames) {
       if (entry.dtype == tensor.dtype) type = entry.name;
     }
-    header[tensor.name] = {{"dtype", type}, {"shape", tensor.shape}, {"data_offsets", {at, at + tensor.bytes.size()}}};
-    at += tensor.bytes.size();
-    pieces.push_back({tensor.bytes.data(), tensor.bytes.size()});
+    header[tensor.name] = {{"dtype", type}, {"shape", tensor.shape}, {"data_offsets", {at, at + tensor.size()}}};
+    at += tensor.size();
+    pieces.push_back({tensor.make != nullptr ? nullptr : tensor.bytes.data(), tensor.size(), tensor.make});
   }
   // Invalid UTF-8 in a name is replaced instead of thrown at.
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

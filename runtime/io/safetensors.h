@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct Tensor {
   plan::DType dtype = plan::DType::f32;
   std::vector<int64_t> shape;
   std::string bytes;
+  std::function<void(void* out)> make = nullptr;  // to write without holding all tensors at once: puts the bytes at `out`
+
+  uint64_t size() const;  // bytes that dtype and shape say
 };
 
 struct TensorFile {
@@ -35,7 +39,7 @@ absl::StatusOr<TensorFile> read_safetensors(const std::string& path);
 
 // Writes atomically (atomic_file.h), the tensors in the given order, metadata sorted by key: same contents, same bytes.
 // Error: a name that appears twice or is "__metadata__"; the file cannot be written. Requires: bytes have the size that dtype and
-// shape say.
+// shape say, or are made.
 absl::Status write_safetensors(const std::string& path, const TensorFile& file);
 
 }  // namespace mxc::io

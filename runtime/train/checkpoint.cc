@@ -259,10 +259,10 @@ absl::Status save_checkpoint(const Model& model, const Progress& progress, const
 
   for (const Entry& entry : entries_of(view)) {
     const plan::Buffer& buffer = view.buffer(entry.buffer);
-    io::Tensor tensor{entry.name, buffer.dtype, shape_of(buffer), {}};
-    tensor.bytes.resize(core::plain_bytes(buffer, core::batch_capacity(buffer)));
-    core::unpack(buffer, core::batch_capacity(buffer), model.storage().address(buffer), tensor.bytes.data());
-    file.tensors.push_back(std::move(tensor));
+    const void* from = model.storage().address(buffer);
+    file.tensors.push_back({entry.name, buffer.dtype, shape_of(buffer), {}, [&buffer, from](void* out) {
+                              core::unpack(buffer, core::batch_capacity(buffer), from, out);
+                            }});
   }
   return io::write_safetensors(path, file);
 }

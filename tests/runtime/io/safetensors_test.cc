@@ -69,6 +69,18 @@ TEST(Safetensors, NamesThatCannotBeWritten) {
   EXPECT_FALSE(std::filesystem::exists(dir.file("a")));
 }
 
+TEST(Safetensors, MakesBytesWhenTheyAreWritten) {
+  TempDir dir;
+  TensorFile held, made;
+  held.tensors = {{"a", plan::DType::u8, {3}, "xyz"}, {"b", plan::DType::i32, {2, 0}, ""}, {"c", plan::DType::u8, {}, "w"}};
+  made.tensors = {{"a", plan::DType::u8, {3}, "", [](void* out) { std::memcpy(out, "xyz", 3); }},
+                  {"b", plan::DType::i32, {2, 0}, "", [](void*) {}},
+                  {"c", plan::DType::u8, {}, "w"}};
+  ASSERT_TRUE(write_safetensors(dir.file("held"), held).ok());
+  ASSERT_TRUE(write_safetensors(dir.file("made"), made).ok());
+  EXPECT_EQ(mxc::test::contents_of(dir.file("held")), mxc::test::contents_of(dir.file("made")));
+}
+
 TEST(Safetensors, Faults) {
   TempDir dir;
   const auto error = [&](const std::string& contents) {
