@@ -8,9 +8,9 @@ using namespace mxc;
 constexpr int kUsers = 200, kItems = 100, kFactors = 8;
 
 MXC_MODEL(recommender) {
-  Symbol user = input("user", {batch(64)}, i32);
-  Symbol item = input("item", {batch(64)}, i32);
-  Symbol rating = input("rating", {batch(64)});
+  Symbol user = input("user", {batch(256)}, i32);
+  Symbol item = input("item", {batch(256)}, i32);
+  Symbol rating = input("rating", {batch(256)});
 
   // The factors decay, so that few ratings do not make large ones; the level does not.
   Symbol p = embedding(user, {.vocabulary = kUsers, .units = kFactors, .weight = normal(0, 0.3)});
