@@ -218,6 +218,13 @@ LogicalResult inferElementwise(Operation* op) {
   return success();
 }
 
+LogicalResult inferFloatElementwise(Operation* op) {
+  if (failed(inferElementwise(op))) return failure();
+  Type element = rankedType(op->getResult(0)).getElementType();
+  if (!isa<FloatType>(element)) return op->emitOpError() << "expects a floating-point input, got " << element;
+  return success();
+}
+
 bool sameStorage(Operation* op, unsigned operand, unsigned result) {
   TensorType a = rankedType(op->getOperand(operand)), b = rankedType(op->getResult(result));
   return a.getShape() == b.getShape() && a.getEncoding() == b.getEncoding() &&

@@ -66,6 +66,8 @@ mlir::FailureOr<int64_t> checkAxis(mlir::Operation* op, int64_t axis, int64_t ra
 // Rules shared by op families.
 namespace mx {
 mlir::LogicalResult inferElementwise(mlir::Operation* op);
+// The same; a diagnostic for integers.
+mlir::LogicalResult inferFloatElementwise(mlir::Operation* op);
 // Whether the result may take the operand's memory: same dims, element size and layout.
 bool sameStorage(mlir::Operation* op, unsigned operand, unsigned result);
 // Sets the type of result `i`.

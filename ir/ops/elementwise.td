@@ -10,6 +10,14 @@ class Mx_Unary<string mnemonic, string text, int bodyCost = 1> : Mx_ElementwiseO
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
 }
+// The same for numbers with a fraction alone.
+class Mx_FloatUnary<string mnemonic, string text, int bodyCost> : Mx_Unary<mnemonic, text, bodyCost> {
+  let extraClassDefinition = [{
+    ::mlir::LogicalResult $cppClass::inferTypes() { return ::mxc::mx::inferFloatElementwise(*this); }
+    ::mlir::LogicalResult $cppClass::lower(::mxc::KernelBuilder& k) { return ::mxc::mx::lowerElementwise(*this, k); }
+    bool $cppClass::canOverwrite(unsigned operand, unsigned result) { return ::mxc::mx::sameStorage(*this, operand, result); }
+  }];
+}
 class Mx_Binary<string mnemonic, string text> : Mx_ElementwiseOp<mnemonic> {
   let summary = text;
   let arguments = (ins Mx_Tensor:$a, Mx_Tensor:$b);
@@ -18,27 +26,27 @@ class Mx_Binary<string mnemonic, string text> : Mx_ElementwiseOp<mnemonic> {
 }
 
 def Mx_NegOp : Mx_Unary<"neg", "-x"> { let hasFolder = 1; }
-def Mx_ExpOp : Mx_Unary<"exp", "e to the x", 20>;
-def Mx_LogOp : Mx_Unary<"log", "natural logarithm", 20>;
-def Mx_Log1pOp : Mx_Unary<"log1p", "log(1 + x), exact for small x", 20>;
-def Mx_TanhOp : Mx_Unary<"tanh", "hyperbolic tangent", 20>;
-def Mx_SigmoidOp : Mx_Unary<"sigmoid", "1 / (1 + exp(-x))", 20>;
+def Mx_ExpOp : Mx_FloatUnary<"exp", "e to the x", 20>;
+def Mx_LogOp : Mx_FloatUnary<"log", "natural logarithm", 20>;
+def Mx_Log1pOp : Mx_FloatUnary<"log1p", "log(1 + x), exact for small x", 20>;
+def Mx_TanhOp : Mx_FloatUnary<"tanh", "hyperbolic tangent", 20>;
+def Mx_SigmoidOp : Mx_FloatUnary<"sigmoid", "1 / (1 + exp(-x))", 20>;
 def Mx_ReluOp : Mx_Unary<"relu", "max(x, 0)"> {
   let extraClassDeclaration = [{
     bool keepsLargest() { return true; }
     ::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);
   }];
 }
-def Mx_SoftplusOp : Mx_Unary<"softplus", "log(1 + exp(x)), stable", 40>;
-def Mx_SiluOp : Mx_Unary<"silu", "x * sigmoid(x) (Elfwing et al. 2018)", 20>;
-def Mx_GeluOp : Mx_Unary<"gelu", "x * Phi(x), with the error function (Hendrycks and Gimpel 2016)", 30>;
+def Mx_SoftplusOp : Mx_FloatUnary<"softplus", "log(1 + exp(x)), stable", 40>;
+def Mx_SiluOp : Mx_FloatUnary<"silu", "x * sigmoid(x) (Elfwing et al. 2018)", 20>;
+def Mx_GeluOp : Mx_FloatUnary<"gelu", "x * Phi(x), with the error function (Hendrycks and Gimpel 2016)", 30>;
 def Mx_AbsOp : Mx_Unary<"abs", "|x|; gradient 0 at 0">;
-def Mx_SqrtOp : Mx_Unary<"sqrt", "square root", 5>;
-def Mx_RsqrtOp : Mx_Unary<"rsqrt", "1 / sqrt(x)", 5>;
+def Mx_SqrtOp : Mx_FloatUnary<"sqrt", "square root", 5>;
+def Mx_RsqrtOp : Mx_FloatUnary<"rsqrt", "1 / sqrt(x)", 5>;
 def Mx_SquareOp : Mx_Unary<"square", "x * x">;
-def Mx_ErfOp : Mx_Unary<"erf", "error function", 20>;
-def Mx_SinOp : Mx_Unary<"sin", "sine", 20>;
-def Mx_CosOp : Mx_Unary<"cos", "cosine", 20>;
+def Mx_ErfOp : Mx_FloatUnary<"erf", "error function", 20>;
+def Mx_SinOp : Mx_FloatUnary<"sin", "sine", 20>;
+def Mx_CosOp : Mx_FloatUnary<"cos", "cosine", 20>;
 def Mx_StopGradientOp : Mx_Unary<"stop_gradient", "x, through which no gradient flows", 0> { let hasFolder = 1; }
 
 def Mx_LeakyReluOp : Mx_ElementwiseOp<"leaky_relu"> {

@@ -27,6 +27,7 @@ std::vector<WrongUse> wrongUses() {
       {"dense", "units = 0 : i64", {real({kN, 3}), real({5, 3})}, "needs at least one unit, got 0"},
       {"dense", "units = 5 : i64", {real({kN, 3}), real({5, 4})}, "needs a parameter of shape 5x3, but operand 1 is 5x4"},
       {"matmul", "", {real({kN, 3}), real({4, 5})}, "inner sizes differ: 4x3 times 4x5"},
+      {"exp", "", {integers({kN, 3}, 2)}, "expects a floating-point input, got 'i32'"},
       {"dense", "units = -1 : i64", {real({kN, 3}), real({5, 3})}, "needs at least one unit, got -1"},
       {"dense", "units = 4 : i64", {real({kN, 4}), real({kN, 4})}, "needs a parameter, but operand 1 has a batch axis"},
       {"matmul", "", {real({kN, 3}), real({3, kN})}, "would have the batch on two axes of its result"},
