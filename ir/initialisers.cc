@@ -31,10 +31,7 @@ struct Site {
   Value seed;
   int64_t stream;
 
-  Value constant(double value) const {
-    Value scalar = mx::makeConstant(b, loc, value, type.getElementType());
-    return make<mx::BroadcastOp>(b, loc, {scalar}, b.getNamedAttr("to", TypeAttr::get(type)));
-  }
+  Value constant(double value) const { return mx::makeFilled(b, loc, value, type); }
   Value uniform(double low, double high) const { return random<mx::RandomUniformOp>("low", low, "high", high); }
   Value normal(double mean, double deviation) const { return random<mx::RandomNormalOp>("mean", mean, "deviation", deviation); }
 

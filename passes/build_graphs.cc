@@ -196,14 +196,9 @@ class GraphBuilder {
     Value wrt = map.lookup(op.getWrt());
     SmallVector<Value> gradient;
     if (failed(buildGradients(graph.b, map.lookup(op.getOf()), wrt, gradient))) return failure();
-    if (!gradient[0]) gradient[0] = zeros(graph, op.getLoc(), rankedType(wrt));
+    if (!gradient[0]) gradient[0] = mx::makeFilled(graph.b, op.getLoc(), 0, rankedType(wrt));
     map.map(op.getOutput(), gradient[0]);
     return success();
-  }
-
-  Value zeros(Graph& graph, Location loc, TensorType type) {
-    return make<mx::BroadcastOp>(graph.b, loc, {mx::makeConstant(graph.b, loc, 0, type.getElementType())},
-                                 graph.b.getNamedAttr("to", TypeAttr::get(plain(type))));
   }
 
   LogicalResult cloneForMode(Graph& graph, mx::ModeRules mode, bool training, IRMapping& map,
@@ -400,7 +395,7 @@ class GraphBuilder {
     }
     for (mx::ParameterOp parameter : optimizerStates_)
       for (StringRef slot : optimizer_->states) {
-        Value zero = zeros(graph, parameter.getLoc(), rankedType(parameter.getOutput()));
+        Value zero = mx::makeFilled(graph.b, parameter.getLoc(), 0, rankedType(parameter.getOutput()));
         graph.result("state", (parameter.getName() + "/" + slot).str(), zero);
       }
     graph.finish();

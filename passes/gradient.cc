@@ -9,7 +9,6 @@
 
 #include "ir/mx.h"
 #include "ir/ops/elementwise.h"
-#include "ir/ops/shape.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -18,13 +17,6 @@ namespace mxc {
 namespace {
 
 bool isFloatTensor(Value value) { return isa<FloatType>(rankedType(value).getElementType()); }
-
-Value ones(OpBuilder& builder, Value like) {
-  TensorType type = rankedType(like);
-  Value one = mx::makeConstant(builder, like.getLoc(), 1.0, type.getElementType());
-  if (type.getRank() == 0) return one;
-  return make<mx::BroadcastOp>(builder, like.getLoc(), {one}, builder.getNamedAttr("to", TypeAttr::get(plain(type))));
-}
 
 // "parameter dense0.weight", "input image", or what computes the value.
 std::string nameOf(Value value) {
@@ -47,7 +39,7 @@ class Reverse {
   }
 
   LogicalResult run() {
-    if (active_.contains(loss_)) gradientOf_[loss_] = ones(builder_, loss_);
+    if (active_.contains(loss_)) gradientOf_[loss_] = mx::makeFilled(builder_, loss_.getLoc(), 1, rankedType(loss_));
     for (Operation* op : llvm::reverse(path_))
       if (failed(pass(op))) return failure();
     return success();

@@ -25,6 +25,12 @@ Value makeConstant(OpBuilder& builder, Location loc, double value, Type element)
       {builder.getNamedAttr("value", builder.getF64FloatAttr(value)), builder.getNamedAttr("element", TypeAttr::get(element))});
 }
 
+Value makeFilled(OpBuilder& builder, Location loc, double value, TensorType type) {
+  Value scalar = makeConstant(builder, loc, value, type.getElementType());
+  if (type.getRank() == 0) return scalar;
+  return make<BroadcastOp>(builder, loc, {scalar}, builder.getNamedAttr("to", TypeAttr::get(plain(type))));
+}
+
 namespace {
 
 using Values = SmallVector<Value>;

@@ -7,6 +7,8 @@
 namespace mxc::mx {
 // A rank-0 constant.
 mlir::Value makeConstant(mlir::OpBuilder& builder, mlir::Location loc, double value, mlir::Type element);
+// A tensor of the dims and batch of `type` with this value everywhere.
+mlir::Value makeFilled(mlir::OpBuilder& builder, mlir::Location loc, double value, TensorType type);
 
 // Short formulas of elementwise ops at a builder's place; `element` is the type of numbers.
 struct Arithmetic {

@@ -23,15 +23,11 @@ namespace {
 
 NamedAttribute numbers(OpBuilder& b, StringRef name, ArrayRef<int64_t> values) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(values)); }
 
-Value everywhere(OpBuilder& b, Location loc, double value, TensorType type) {
-  return make<BroadcastOp>(b, loc, {makeConstant(b, loc, value, type.getElementType())}, b.getNamedAttr("to", TypeAttr::get(plain(type))));
-}
-
 // Each element's predecessor along the axis (its successor if `reverse`), 0 where there is none.
 Value predecessor(OpBuilder& b, Location loc, Value x, int64_t axis, bool reverse) {
   TensorType type = rankedType(x);
   int64_t size = type.getDimSize(axis);
-  if (size == 1) return everywhere(b, loc, 0, type);
+  if (size == 1) return makeFilled(b, loc, 0, type);
   Value kept = make<SliceOp>(b, loc, {x}, {numbers(b, "begin", {reverse ? 1 : 0}), numbers(b, "end", {reverse ? size : size - 1}), numbers(b, "axes", {axis})});
   SmallVector<int64_t> before(type.getRank(), 0), after(type.getRank(), 0);
   (reverse ? after : before)[axis] = 1;
@@ -43,7 +39,7 @@ Value firstOnly(OpBuilder& b, Location loc, TensorType type, int64_t axis, bool 
   SmallVector<int64_t> dims(type.getShape()), before(type.getRank(), 0), after(type.getRank(), 0);
   (reverse ? before : after)[axis] = dims[axis] - 1;
   dims[axis] = 1;
-  Value ones = everywhere(b, loc, 1, withDims(type, dims));
+  Value ones = makeFilled(b, loc, 1, withDims(type, dims));
   return make<PadOp>(b, loc, {ones}, {numbers(b, "before", before), numbers(b, "after", after)});
 }
 
@@ -123,7 +119,7 @@ LogicalResult CumsumOp::inferTypes() { return inferRunning(*this); }
 SmallVector<Value> CumsumOp::decompose(OpBuilder& b) {
   int64_t axis = *checkAxis(*this, getAxis(), rankedType(getInput()).getRank());
   Value term = getExclusive() ? predecessor(b, getLoc(), getInput(), axis, getReverse()) : getInput();
-  return {scan(b, getLoc(), everywhere(b, getLoc(), 1, rankedType(getInput())), term, axis, getReverse())};
+  return {scan(b, getLoc(), makeFilled(b, getLoc(), 1, rankedType(getInput())), term, axis, getReverse())};
 }
 
 LogicalResult CumprodOp::inferTypes() { return inferRunning(*this); }

@@ -301,7 +301,7 @@ LogicalResult SplitOp::buildGradient(GradientBuilder& g) {
   SmallVector<Value> parts;
   for (auto [i, output] : llvm::enumerate(getOutputs())) {
     TensorType type = rankedType(output);
-    parts.push_back(g.dy(i) ? g.dy(i) : g.make<BroadcastOp>({g.constant(0, output)}, g.builder.getNamedAttr("to", TypeAttr::get(type))));
+    parts.push_back(g.dy(i) ? g.dy(i) : makeFilled(g.builder, g.loc, 0, type));
   }
   return g.set(0, g.make<ConcatOp>(parts, g.builder.getNamedAttr("axis", getAxisAttr()))), success();
 }
