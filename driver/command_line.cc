@@ -122,14 +122,16 @@ void styleHelp(CLI::App& app) {
   app.formatter(formatter);
 }
 
+std::string wrongChoice(const std::string& given, const std::vector<std::string>& choices) {
+  if (llvm::is_contained(choices, given)) return "";
+  return "'" + given + "' is not one of " + joined(choices, ", ") + didYouMean(given, choices);
+}
+
 CLI::Option* addChoice(CLI::App& verb, const std::string& name, std::string& value, const std::vector<std::string>& choices,
                        const std::string& help) {
   return verb.add_option(name, value, help)
       ->type_name(joined(choices, "|"))
-      ->check([choices](const std::string& given) -> std::string {
-        if (llvm::is_contained(choices, given)) return "";
-        return "'" + given + "' is not one of " + joined(choices, ", ") + didYouMean(given, choices);
-      });
+      ->check([choices](const std::string& given) { return wrongChoice(given, choices); });
 }
 
 void addColor(CLI::App& verb, Color& color) {
@@ -138,11 +140,7 @@ void addColor(CLI::App& verb, Color& color) {
           "--color", [&color](const std::string& name) { color = static_cast<Color>(llvm::find(kNames, name) - kNames.begin()); },
           "Whether diagnostics are coloured; auto: on a terminal")
       ->type_name(joined(kNames, "|"))
-      ->check([](const std::string& given) -> std::string {
-        return llvm::is_contained(kNames, given)
-                   ? ""
-                   : "'" + given + "' is not one of " + joined(kNames, ", ") + didYouMean(given, kNames);
-      })
+      ->check([](const std::string& given) { return wrongChoice(given, kNames); })
       ->default_str("auto");
 }
 

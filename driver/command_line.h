@@ -34,6 +34,9 @@ std::vector<Verb> describeCommandLine(const CLI::App& app);
 // Sets up help and usage of `app` and of the verbs that are added to it after this.
 void styleHelp(CLI::App& app);
 
+// What is wrong with a value that must be one of `choices`; empty: nothing.
+std::string wrongChoice(const std::string& given, const std::vector<std::string>& choices);
+
 // An option whose value is one of `choices`. A wrong one is an error that names them.
 CLI::Option* addChoice(CLI::App& verb, const std::string& name, std::string& value, const std::vector<std::string>& choices,
                        const std::string& help);

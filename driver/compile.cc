@@ -114,17 +114,9 @@ std::string printed(mlir::ModuleOp module) {
   return text;
 }
 
-void writePlan(const std::string& output, const std::string& blob, DiagnosticPrinter& printer) {
-  AlignedPlan plan(blob);
-  if (!plan.status().ok()) return printer.error(Fault::internal, plan.status().text);
-  write(output, planText(plan.view(), {}), false, printer);
-}
-
 // --report.
-void writeReport(const CompileOptions& options, const std::string& blob, DiagnosticPrinter& printer) {
-  AlignedPlan plan(blob);
-  if (!plan.status().ok()) return printer.error(Fault::internal, plan.status().text);
-  MemoryReport report = memoryReport(plan.view());
+void writeReport(const CompileOptions& options, const core::PlanView& plan, DiagnosticPrinter& printer) {
+  MemoryReport report = memoryReport(plan);
   std::string text = options.report == "memory,json"  ? memoryJson(report)
                      : options.report == "memory,svg" ? memorySvg(report)
                                                       : memoryText(report);
@@ -176,11 +168,12 @@ void compileModule(mlir::ModuleOp module, const CompileOptions& options, const s
   codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION, options.check_finite};
   mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
   if (mlir::failed(program)) return requireError(printer, "code generation");
-  if (core::Status status = AlignedPlan(program->plan).status(); !status.ok()) return printer.error(Fault::internal, status.text);
-  if (!options.report.empty()) writeReport(options, program->plan, printer);
+  AlignedPlan plan(program->plan);
+  if (!plan.status().ok()) return printer.error(Fault::internal, plan.status().text);
+  if (!options.report.empty()) writeReport(options, plan.view(), printer);
   if (options.save_temps) write(work.file("model.ll"), program->emit(codegen::Format::llvm), false, printer);
   switch (options.emit) {
-    case Emit::plan: return writePlan(output, program->plan, printer);
+    case Emit::plan: return write(output, planText(plan.view(), {}), false, printer);
     case Emit::llvm: return write(output, program->emit(codegen::Format::llvm), false, printer);
     case Emit::assembly: return write(output, program->emit(codegen::Format::assembly), false, printer);
     case Emit::object: return write(output, program->emit(codegen::Format::object), false, printer);
@@ -189,10 +182,6 @@ void compileModule(mlir::ModuleOp module, const CompileOptions& options, const s
   std::string bytes = linkProgram(program->emit(codegen::Format::object), options, work, printer);
   if (!printer.failed()) write(output, bytes, true, printer);
 }
-
-}  // namespace
-
-namespace {
 
 // From the symbol JSON on.
 void compileGraph(const std::string& graph, const CompileOptions& options, const std::string& output, const WorkDirectory& work,

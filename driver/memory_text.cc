@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "driver/memory_report.h"
+#include "driver/plan_text.h"
+#include "frontend/dsl/draw.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -9,11 +11,6 @@
 namespace mxc::driver {
 
 namespace {
-
-const char* name(plan::Role role) {
-  static constexpr const char* kNames[] = {"parameter", "gradient", "state", "hyper", "input", "output", "activation", "scratch"};
-  return kNames[static_cast<int>(role)];
-}
 
 // "1,234,567"
 std::string grouped(uint64_t number) {
@@ -50,7 +47,7 @@ void graphText(llvm::raw_ostream& out, const GraphMemory& graph) {
   out << "  alive there:     bytes  role        steps        tensor\n";
   for (const ArenaTensor* tensor : alive(graph)) {
     std::string steps = std::to_string(tensor->first) + "-" + std::to_string(tensor->last);
-    out << llvm::right_justify(grouped(tensor->bytes), 24) << "  " << llvm::left_justify(name(tensor->role), 12)
+    out << llvm::right_justify(grouped(tensor->bytes), 24) << "  " << llvm::left_justify(roleName(tensor->role), 12)
         << llvm::left_justify(steps, 13) << tensor->name;
     if (!tensor->location.empty()) out << "  " << tensor->location;
     out << "\n";
@@ -61,7 +58,7 @@ void tensorJson(llvm::json::OStream& json, const GraphMemory& graph, const Arena
   json.object([&] {
     json.attribute("name", tensor.name);
     json.attribute("at", tensor.location);
-    json.attribute("role", name(tensor.role));
+    json.attribute("role", roleName(tensor.role));
     json.attribute("offset", static_cast<int64_t>(tensor.offset));
     json.attribute("bytes", static_cast<int64_t>(tensor.bytes));
     json.attribute("padding", static_cast<int64_t>(tensor.padding));
@@ -90,18 +87,6 @@ void graphJson(llvm::json::OStream& json, const GraphMemory& graph) {
 // ---- The picture ----------------------------------------------------------------------------------------------------------------
 constexpr int kWidth = 1000, kHeight = 360, kLeft = 90, kTop = 40, kBottom = 50;
 
-std::string escaped(llvm::StringRef text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else if (c == '"') result += "&quot;";
-    else result += c;
-  }
-  return result;
-}
-
 const char* colour(plan::Role role) {
   if (role == plan::Role::gradient) return "#d98c5f";
   if (role == plan::Role::scratch) return "#a0a0a0";
@@ -113,15 +98,15 @@ void graphSvg(llvm::raw_ostream& out, const GraphMemory& graph, int top) {
   const double perStep = static_cast<double>(kWidth) / std::max<size_t>(graph.steps.size(), 1);
   const double perByte = static_cast<double>(kHeight) / static_cast<double>(std::max<uint64_t>(graph.arena_bytes, 1));
   const int base = top + kTop + kHeight;
-  out << "<text x=\"" << kLeft << "\" y=\"" << top + 24 << "\" font-weight=\"bold\">" << escaped(graph.name) << ": arena "
+  out << "<text x=\"" << kLeft << "\" y=\"" << top + 24 << "\" font-weight=\"bold\">" << detail::xmlEscaped(graph.name) << ": arena "
       << grouped(graph.arena_bytes) << " bytes, peak " << grouped(graph.peak_bytes) << "</text>\n";
   for (const ArenaTensor& tensor : graph.tensors) {
     double height = static_cast<double>(tensor.bytes) * perByte;
     out << llvm::format("<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", kLeft + static_cast<double>(tensor.first) * perStep,
                         base - static_cast<double>(tensor.offset) * perByte - height,
                         static_cast<double>(tensor.last - tensor.first + 1) * perStep, height)
-        << " fill=\"" << colour(tensor.role) << "\" stroke=\"white\" stroke-width=\"0.5\" fill-opacity=\"0.85\"><title>" << escaped(tensor.name)
-        << " (" << name(tensor.role) << ") " << escaped(tensor.location) << ": " << grouped(tensor.bytes) << " bytes at "
+        << " fill=\"" << colour(tensor.role) << "\" stroke=\"white\" stroke-width=\"0.5\" fill-opacity=\"0.85\"><title>" << detail::xmlEscaped(tensor.name)
+        << " (" << roleName(tensor.role) << ") " << detail::xmlEscaped(tensor.location) << ": " << grouped(tensor.bytes) << " bytes at "
         << grouped(tensor.offset) << ", steps " << tensor.first << "-" << tensor.last << "</title></rect>\n";
   }
   out << llvm::format("<line x1=\"%.2f\" x2=\"%.2f\"", kLeft + (static_cast<double>(graph.peak_step) + 0.5) * perStep,

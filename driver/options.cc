@@ -25,11 +25,8 @@ void addOptimizer(CLI::App& app, std::string& value) {
   app.add_option("--optimizer", value, "The optimizer instead of the model's; its numbers behind a colon: sgd:momentum=0.9,clip_norm=1")
       ->type_name(llvm::join(optimizerKinds(), "|"))
       ->check([](const std::string& given) -> std::string {
-        std::vector<std::string> kinds = optimizerKinds();
-        std::string kind = given.substr(0, given.find(':')), message;
-        if (!llvm::is_contained(kinds, kind))
-          return "'" + kind + "' is not one of " + llvm::join(kinds, ", ") + frontend::didYouMean(kind, kinds);
-        (void)parseOptimizer(given, message);
+        std::string message = wrongChoice(given.substr(0, given.find(':')), optimizerKinds());
+        if (message.empty()) (void)parseOptimizer(given, message);
         return message;
       });
 }

@@ -52,11 +52,10 @@ class Writer {
   }
 
   void buffer(const plan::Buffer& buffer) {
-    static constexpr const char* kRoles[] = {"parameter", "gradient", "state", "hyper", "input", "output", "activation", "scratch"};
     static constexpr const char* kSpaces[] = {"arena", "persistent", "io"};
     json_.attribute("name", plan_.text(buffer.name));
     json_.attribute("at", plan_.text(buffer.location));
-    json_.attribute("role", kRoles[static_cast<int>(buffer.role)]);
+    json_.attribute("role", roleName(buffer.role));
     json_.attribute("dtype", core::dtype_name(buffer.dtype));
     json_.attribute("space", kSpaces[static_cast<int>(buffer.space)]);
     json_.attribute("device", buffer.device);

@@ -16,10 +16,6 @@ const char* name(plan::Space space) {
   static constexpr const char* kNames[] = {"arena", "persistent", "io"};
   return kNames[static_cast<int>(space)];
 }
-const char* name(plan::Role role) {
-  static constexpr const char* kNames[] = {"parameter", "gradient", "state", "hyper", "input", "output", "activation", "scratch"};
-  return kNames[static_cast<int>(role)];
-}
 const char* name(plan::GraphKind kind) {
   static constexpr const char* kNames[] = {"init", "train", "eval", "infer", "update", "user"};
   return kNames[static_cast<int>(kind)];
@@ -152,7 +148,7 @@ class Text {
     out_ << "\nbuffers\n";
     uint32_t index = 0;
     for (const plan::Buffer& buffer : plan_.buffers()) {
-      out_ << "  " << index++ << " " << plan_.text(buffer.name) << ": " << typeText(buffer) << ", " << name(buffer.role) << ", "
+      out_ << "  " << index++ << " " << plan_.text(buffer.name) << ": " << typeText(buffer) << ", " << roleName(buffer.role) << ", "
            << name(buffer.space) << " " << buffer.offset << " + " << buffer.bytes << "\n";
     }
   }
@@ -164,6 +160,11 @@ class Text {
 };
 
 }  // namespace
+
+const char* roleName(plan::Role role) {
+  static constexpr const char* kNames[] = {"parameter", "gradient", "state", "hyper", "input", "output", "activation", "scratch"};
+  return kNames[static_cast<int>(role)];
+}
 
 std::string planText(const PlanView& plan, const PlanTextOptions& options) { return Text(plan, options).write(); }
 

@@ -12,6 +12,9 @@ struct PlanTextOptions {
   bool buffers = true;  // every buffer
 };
 
+// "parameter", "gradient", ...
+const char* roleName(plan::Role role);
+
 // Facts, memory, hyper-parameters, parameters, graphs; sizes in bytes.
 std::string planText(const core::PlanView& plan, const PlanTextOptions& options);
 

@@ -22,18 +22,6 @@ std::string number(double value) {
   return text;
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else out += c;
-  }
-  return out;
-}
-
 // A value as people write it, or nothing if it goes without saying: false, ones, zeros of a list.
 struct ShortValue {
   std::string operator()(int64_t value) const { return value == 1 ? "" : std::to_string(value); }
@@ -155,7 +143,7 @@ class Artist {
 
   static std::string line(double x, double y, double size, const char* style, const std::string& text) {
     return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" font-size=\"" + number(size) + "\" " + style + ">" +
-           escaped(text) + "</text>\n";
+           xmlEscaped(text) + "</text>\n";
   }
 
   static std::string drawn(const Box& box, const DrawnBox& at) {
@@ -177,6 +165,18 @@ class Artist {
 };
 
 }  // namespace
+
+std::string xmlEscaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&') out += "&amp;";
+    else if (c == '<') out += "&lt;";
+    else if (c == '>') out += "&gt;";
+    else if (c == '"') out += "&quot;";
+    else out += c;
+  }
+  return out;
+}
 
 std::string drawNodes(const Graph& graph, const std::vector<int32_t>& nodes, const std::vector<DrawnEnd>& ends,
                       const std::map<std::string, std::string>& shapes) {

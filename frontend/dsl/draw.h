@@ -9,6 +9,9 @@
 
 namespace mxc::detail {
 
+// `text` as it stands between tags or quotes.
+std::string xmlEscaped(const std::string& text);
+
 // What becomes of a result: "output y", below the node that computes it.
 struct DrawnEnd {
   Edge value;
