@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 
 namespace mxc::frontend {
 
@@ -57,6 +59,53 @@ class IgnoredInterrupts {
   bool active_;
   struct sigaction interrupt_ {
   }, quit_{};
+};
+
+std::vector<pid_t> childrenOfThisProcess() {
+  std::string self = std::to_string(getpid());
+  std::ifstream list("/proc/self/task/" + self + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child; list >> child;) children.push_back(child);
+  return children;
+}
+
+// While it lives, orphans among the descendants of this process become its children, also those in a session of their own. When it goes,
+// all that have come are ended; children that were there before stay.
+class Descendants {
+ public:
+  explicit Descendants(bool active) : active_(active) {
+    if (!active_) return;
+    before_ = childrenOfThisProcess();
+    prctl(PR_GET_CHILD_SUBREAPER, &was_reaper_);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  ~Descendants() {
+    if (!active_) return;
+    for (int generation = 0; generation < kMostGenerations && endChildren(); ++generation) {
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, was_reaper_);
+  }
+  Descendants(const Descendants&) = delete;
+  Descendants& operator=(const Descendants&) = delete;
+
+ private:
+  static constexpr int kMostGenerations = 1000;
+
+  // False: there were none. The children of those that end become children of this process.
+  bool endChildren() {
+    bool any = false;
+    for (pid_t child : childrenOfThisProcess()) {
+      if (std::find(before_.begin(), before_.end(), child) != before_.end()) continue;
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+      any = true;
+    }
+    return any;
+  }
+
+  bool active_;
+  int was_reaper_ = 0;
+  std::vector<pid_t> before_;
 };
 
 // In the child: nothing here may allocate. Reports errno of a failed exec through `report`.
@@ -123,6 +172,7 @@ ProcessResult runProcess(const std::vector<std::string>& arguments, const Proces
     result.error = strerror(errno);
     return result;
   }
+  Descendants descendants(options.end_descendants);
   pid_t child = start(argv.data(), options, report[1]);
   int fork_error = errno;
   IgnoredInterrupts ignored(options.foreground && child > 0);

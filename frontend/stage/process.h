@@ -12,6 +12,7 @@ struct ProcessOptions {
   int64_t memory_limit_bytes = 0;  // 0: none. Address space.
   bool stdout_to_stderr = false;
   bool foreground = false;         // the user's program: it gets what he types, Ctrl-C too. Otherwise a tool, in a group of its own
+  bool end_descendants = false;    // what it has started ends with it, wherever it has hidden
   bool verbose = false;  // print the command to standard error first
 };
 

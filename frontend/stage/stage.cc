@@ -9,6 +9,7 @@
 #include "frontend/stage/process.h"
 #include "frontend/stage/progress.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -17,6 +18,7 @@ namespace mxc::frontend {
 namespace {
 
 constexpr llvm::StringRef kStagePrefix = "mxc_stage_";
+constexpr uint64_t kRoomForStaging = 16 << 20;  // bytes; a model's shared object takes one to three million
 
 bool fail(const DiagnosticSink& sink, SourcePlace place, std::string message, Fault fault = Fault::input) {
   Diagnostic diagnostic;
@@ -53,8 +55,12 @@ bool compileModel(const StageOptions& options, const DiagnosticSink& sink) {
   SourcePlace file{options.source};
   if (!result.started) return fail(sink, {}, "cannot run the host compiler '" + options.host_compiler + "': " + result.error);
   if (result.signal) return fail(sink, file, std::string("the host compiler was ended by ") + strsignal(result.signal));
-  if (result.exit_code) return fail(sink, file, "the host C++ compiler rejects this file (see above)");
-  return true;
+  if (!result.exit_code) return true;
+  // Without room for its files the compiler fails whatever the model is.
+  if (auto space = llvm::sys::fs::disk_space(options.work_directory); space && space->available < kRoomForStaging)
+    return fail(sink, {}, "the host C++ compiler failed (see above): only " + std::to_string(space->available >> 10) +
+                              " KiB are free for intermediate files in " + options.work_directory + " (TMPDIR chooses another place)");
+  return fail(sink, file, "the host C++ compiler rejects this file (see above)");
 }
 
 // Names of the models in a shared object, in alphabetical order.
@@ -176,8 +182,8 @@ std::string readFile(const std::string& path) {
 }  // namespace
 
 std::optional<std::string> stage(const StageOptions& options, const DiagnosticSink& sink) {
-  if (!std::ifstream(options.source)) {
-    fail(sink, {options.source}, strerror(errno));
+  if (bool folder = llvm::sys::fs::is_directory(options.source); folder || !std::ifstream(options.source)) {
+    fail(sink, {options.source}, strerror(folder ? EISDIR : errno));
     return std::nullopt;
   }
   std::string object = objectPath(options), page = progressPath(options);
@@ -189,6 +195,7 @@ std::optional<std::string> stage(const StageOptions& options, const DiagnosticSi
   ProcessResult result = runProcess(runCommand(options, *model), {.time_limit_seconds = options.time_limit_seconds,
                                                                   .memory_limit_bytes = options.memory_limit_bytes,
                                                                   .stdout_to_stderr = true,
+                                                                  .end_descendants = true,
                                                                   .verbose = options.verbose});
   Progress progress = readProgress(page);
   std::string text = readFile(resultPath(options));

@@ -2,6 +2,7 @@
 # --param llvm=LLVM's bin folder. On PATH: mxc, mxc-opt, FileCheck, not, split-file. `%exits N command` succeeds if the command ends
 # with exit code N.
 import os
+import subprocess
 
 import lit.formats
 
@@ -18,3 +19,10 @@ root = os.path.dirname(os.path.dirname(config.test_source_root))
 config.substitutions.append(("%{tblgen}", f"llvm-tblgen --dump-json -I {root} -I {lit_config.params['llvm']}/../include"))
 config.substitutions.append(("%{scripts}", os.path.join(root, "scripts")))
 config.substitutions.append(("%exits", "sh " + os.path.join(config.test_source_root, "exits.sh")))
+
+# May a test mount a file system that it alone sees?
+try:
+    subprocess.run(["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True, check=True)
+    config.available_features.add("mount-namespace")
+except (OSError, subprocess.CalledProcessError):
+    pass
