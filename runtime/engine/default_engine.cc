@@ -1,0 +1,40 @@
+// See default_engine.h.
+#include "runtime/engine/default_engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/core/thread_pool.h"
+
+namespace mxc::engine {
+
+namespace {
+
+// Release on change, acquire on reading: who sees the pointer sees the engine made.
+std::atomic<Engine*> current{nullptr};
+
+std::unique_ptr<Engine> make_engine() {
+  Engine::Options options;
+  options.threads[static_cast<int>(Lane::compute)] = std::clamp(core::available_cpus(), 1, 256);
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::create(options);
+  if (!engine.ok()) engine = Engine::create({.naive = true});  // needs no threads and so cannot fail
+  return *std::move(engine);
+}
+
+void wait_at_exit() { current.load(std::memory_order_acquire)->wait_all().IgnoreError(); }
+
+}  // namespace
+
+Engine& default_engine() {
+  Engine* engine = current.load(std::memory_order_acquire);
+  if (engine != nullptr) return *engine;
+  std::unique_ptr<Engine> made = make_engine();
+  // Two threads may come here at once: one engine stays, the other ends unused.
+  if (!current.compare_exchange_strong(engine, made.get(), std::memory_order_acq_rel)) return *engine;
+  std::atexit(wait_at_exit);
+  return *made.release();
+}
+
+}  // namespace mxc::engine

@@ -1,0 +1,17 @@
+// The engine of the process: what arrays and executors run through unless they are given another.
+//
+// A process has exactly one, the only object here that is reached by no argument: arrays made in different places of a program meet in
+// operations, and so must belong to one engine. Everything else takes its engine as an argument.
+#pragma once
+
+#include "runtime/engine/engine.h"
+
+namespace mxc::engine {
+
+// Made at the first call: a thread per CPU in the compute lane, one in each other lane; the serial engine if the system grants no
+// threads. It is never destroyed, so that arrays with static storage may end after it; at `exit` the process waits for all its
+// operations.
+// Threads: callable from any, also at once.
+Engine& default_engine();
+
+}  // namespace mxc::engine
