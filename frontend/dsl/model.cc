@@ -92,18 +92,6 @@ std::vector<std::pair<std::string, double>> adamDefaults(const Kind& kind) {
 
 }  // namespace
 
-const char* to_string(DType dtype) {
-  switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::f64: return "f64";
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
-    case DType::u8: return "u8";
-    case DType::boolean: return "bool";
-  }
-  return "";
-}
-
 Dim batch(int64_t size) {
   Session& session = detail::session(Here::current());
   auto chosen = session.dims.find("batch");

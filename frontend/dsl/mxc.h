@@ -1,8 +1,12 @@
-// All that a model includes.
+// All that a model, and the imperative code beside it, include.
 #pragma once
 
+#include "mxc/device.h"
+#include "mxc/error.h"
 #include "mxc/model.h"
+#include "mxc/ndarray.h"
 #include "mxc/ops.h"
 #include "mxc/parameter.h"
+#include "mxc/random.h"
 #include "mxc/symbol.h"
 #include "mxc/types.h"

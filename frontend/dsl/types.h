@@ -1,26 +1,16 @@
-// The small values that a model is written with: element types, sizes, shapes, and attribute values of operations.
+// The small values that a model is written with: sizes, shapes, and attribute values of operations.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
-#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "mxc/dtype.h"
+
 namespace mxc {
-
-// Element types of tensors. `f32` is the model's floating type: `mxc compile --dtype=f64` makes it double everywhere.
-enum class DType { f32, f64, i32, i64, u8, boolean };
-inline constexpr DType f32 = DType::f32, f64 = DType::f64, i32 = DType::i32, i64 = DType::i64, u8 = DType::u8,
-                       boolean = DType::boolean;
-
-// "f32", "f64", "i32", "i64", "u8", "bool".
-const char* to_string(DType dtype);
-
-// A place in the user's source. Every function that makes an operation takes one as its last, defaulted argument.
-using Here = std::source_location;
 
 // One extent of a shape. The batch axis is the one whose extent may be smaller at run time (the last batch of an epoch).
 struct Dim {

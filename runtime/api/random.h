@@ -1,0 +1,48 @@
+// Random arrays. Every number is a function of (seed, step, shard, stream, position): of Philox, as in compiled graphs.
+#pragma once
+
+#include <cstdint>
+
+#include "mxc/ndarray.h"
+
+namespace mxc::random {
+
+// Where numbers come from. Equal keys give equal numbers: those of a compiled graph's random operation with this stream, in this step.
+struct Key {
+  uint64_t seed = 0, step = 0;
+  uint32_t shard = 0, stream = 0;
+};
+
+// Uniform in [low, high), and normal. dtype: f32 or f64; f16 and bf16 are rounded from f32.
+NDArray uniform(const Extents& shape, Key key, double low = 0, double high = 1, DType dtype = f32, Here here = Here::current());
+NDArray normal(const Extents& shape, Key key, double mean = 0, double deviation = 1, DType dtype = f32, Here here = Here::current());
+// Booleans that are true with this probability.
+NDArray bernoulli(const Extents& shape, Key key, double probability, Here here = Here::current());
+
+// Draws one after another: the k-th call (from 0) takes the key of step k.
+// Threads: one at a time.
+class Generator {
+ public:
+  explicit Generator(uint64_t seed, uint32_t stream = 0) : key_{seed, 0, 0, stream} {}
+
+  NDArray uniform(const Extents& shape, double low = 0, double high = 1, DType dtype = f32, Here here = Here::current()) {
+    return random::uniform(shape, next(), low, high, dtype, here);
+  }
+  NDArray normal(const Extents& shape, double mean = 0, double deviation = 1, DType dtype = f32, Here here = Here::current()) {
+    return random::normal(shape, next(), mean, deviation, dtype, here);
+  }
+  NDArray bernoulli(const Extents& shape, double probability, Here here = Here::current()) {
+    return random::bernoulli(shape, next(), probability, here);
+  }
+  // The key of the next draw, which is thereby taken.
+  Key next() {
+    Key key = key_;
+    ++key_.step;
+    return key;
+  }
+
+ private:
+  Key key_;
+};
+
+}  // namespace mxc::random
