@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -31,7 +32,8 @@ absl::Status cannot_write(const std::string& path, int reason, const char* more 
 // Where the bytes for a path go.
 struct Target {
   std::string path;
-  bool special = false;  // a device, pipe or socket: it is written as it is
+  bool special = false;     // a device, pipe or socket: it is written as it is
+  std::optional<mode_t> mode;  // permissions of the file that is there
 };
 
 // Follows links, one whose target is not there yet included.
@@ -40,12 +42,12 @@ absl::StatusOr<Target> find_target(const std::string& path) {
   struct stat info;
   const bool there = stat(path.c_str(), &info) == 0;
   if (there && S_ISDIR(info.st_mode)) return cannot_write(path, EISDIR);
-  if (there && !S_ISREG(info.st_mode)) return Target{path, true};
+  if (there && !S_ISREG(info.st_mode)) return Target{path, true, std::nullopt};
   std::string at = path;
   for (int links = 0; links <= kMostLinks; ++links) {
     char text[PATH_MAX];
     const ssize_t length = readlink(at.c_str(), text, sizeof text);
-    if (length < 0) return Target{at};  // no link: a file, or nothing yet
+    if (length < 0) return Target{at, false, there ? std::optional<mode_t>(info.st_mode & 0777) : std::nullopt};  // a file, or nothing yet
     const std::string next(text, static_cast<size_t>(length));
     at = next[0] == '/' ? next : absl::StrCat(directory_of(at), "/", next);
   }
@@ -97,7 +99,7 @@ absl::Status write_file_atomically(const std::string& path, const std::vector<Pi
   const std::string temporary = absl::StrCat(target->path, ".", getpid(), ".part");
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return cannot_write(path, errno);
-  bool good = true;
+  bool good = !target->mode.has_value() || fchmod(file, *target->mode) == 0;
   for (const Piece& piece : pieces) good = good && write_all(file, piece);
   good = good && fsync(file) == 0;
   int reason = errno;

@@ -1,6 +1,6 @@
 // Files that appear whole or not at all: the bytes go to a temporary file in the same directory, are forced to disk, and the
 // temporary then takes the final name. If anything fails the temporary is removed and a file of that name stays as it was.
-// A symbolic link stays and its target is replaced; a device, a pipe or the like is written as it is.
+// The file that was there hands on its permissions. A symbolic link stays and its target is replaced; a device, a pipe or the like is written as it is.
 #pragma once
 
 #include <cstdint>

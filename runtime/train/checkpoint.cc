@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <set>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -234,6 +235,16 @@ void take_tensors(const Model& model, const io::TensorFile& file, const std::vec
 }
 
 }  // namespace
+
+absl::Status check_checkpoint_names(const Model& model) {
+  std::set<std::string> names;
+  for (const Entry& entry : entries_of(model.view())) {
+    if (!names.insert(entry.name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("the model cannot be saved: two of its tensors are called '", entry.name, "'"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status save_checkpoint(const Model& model, const Progress& progress, const std::string& path) {
   const core::PlanView& view = model.view();

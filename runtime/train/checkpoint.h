@@ -47,6 +47,9 @@ struct Progress {
   std::map<std::string, double> hypers;
 };
 
+// Error (invalid argument): no checkpoint can hold the model, because two of its tensors, which are named, are called the same.
+absl::Status check_checkpoint_names(const Model& model);
+
 absl::Status save_checkpoint(const Model& model, const Progress& progress, const std::string& path);
 
 // Loads all tensors and returns where the run was. Nothing is changed if anything is wrong. Error (invalid argument): unreadable; of

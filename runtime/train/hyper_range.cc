@@ -22,6 +22,7 @@ constexpr Range kRanges[] = {
     {"beta1", 0, 1, true, "a number of at least 0 and below 1"}, {"beta2", 0, 1, true, "a number of at least 0 and below 1"},
     {"epsilon", 0, kNoEnd, false, "a number above 0"},       {"clip_norm", 0, kNoEnd, true, "a number of at least 0"},
     {"rho", 0, 1, true, "a number of at least 0 and below 1"},   {"l1", 0, kNoEnd, true, "a number of at least 0"},
+    {"loss_scale", 0, kNoEnd, false, "a number above 0"},
     {"beta", 0, kNoEnd, true, "a number of at least 0"},     {"eta", 0, kNoEnd, true, "a number of at least 0"},
 };
 

@@ -9,6 +9,7 @@
 #include "runtime/io/dataset.h"
 #include "runtime/train/event_log.h"
 #include "runtime/train/model.h"
+#include "runtime/train/options.h"
 
 namespace mxc::train {
 namespace {
@@ -100,11 +101,20 @@ void add_memory(const core::PlanView& view, std::string* out) {
   }
 }
 
+// Those that are flags.
+std::vector<plan::Hyper> settable_hypers(const core::PlanView& view) {
+  std::vector<plan::Hyper> hypers;
+  for (const plan::Hyper& hyper : view.hypers()) {
+    if (!is_internal_hyper(view.text(hyper.name))) hypers.push_back(hyper);
+  }
+  return hypers;
+}
+
 void add_hypers(const core::PlanView& view, std::string* out) {
-  if (view.hypers().empty()) return;
+  const std::vector<plan::Hyper> hypers = settable_hypers(view);
+  if (hypers.empty()) return;
   absl::StrAppend(out, "\nhyper-parameters\n");
-  for (const plan::Hyper& hyper : view.hypers())
-    absl::StrAppendFormat(out, "  %s %g\n", view.text(hyper.name), hyper.default_value);
+  for (const plan::Hyper& hyper : hypers) absl::StrAppendFormat(out, "  %s %g\n", view.text(hyper.name), hyper.default_value);
 }
 
 std::string json_shape(const plan::Buffer& buffer) { return absl::StrCat("[", absl::StrJoin(shape_of(buffer), ","), "]"); }
@@ -161,7 +171,7 @@ std::string info_json(const core::PlanView& view) {
   }
   const std::string parameters = json_list(
       view.parameters(), [&](uint32_t index) { return json_tensor(view, view.buffer(index).name, view.buffer(index)) + "}"; });
-  const std::string hypers = json_list(view.hypers(), [&](const plan::Hyper& hyper) {
+  const std::string hypers = json_list(settable_hypers(view), [&](const plan::Hyper& hyper) {
     return absl::StrCat("{\"name\":", json_string(view.text(hyper.name)), ",\"default\":", json_number(hyper.default_value), "}");
   });
   const std::string graphs = json_list(view.graphs(), [&](const plan::Graph& graph) {

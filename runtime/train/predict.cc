@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "runtime/io/atomic_file.h"
 #include "runtime/io/npz.h"
 #include "runtime/io/sources.h"
@@ -140,11 +141,17 @@ void show(FILE* out, const io::Dataset& dataset, const std::vector<Answer>& answ
   }
 }
 
+// A column's head; in quotes where it would end early.
+std::string csv_head(const std::string& name) {
+  if (name.find_first_of(",\"") == std::string::npos) return name;
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
+}
+
 std::string csv_text(const std::vector<Answer>& answers, const std::vector<int64_t>& rows) {
   std::string text = "sample";
   for (const Answer& answer : answers) {
     for (int64_t i = 0; i < answer.elements(); ++i) {
-      absl::StrAppend(&text, ",", answer.name, answer.elements() == 1 ? "" : absl::StrCat("[", i, "]"));
+      absl::StrAppend(&text, ",", csv_head(answer.elements() == 1 ? answer.name : absl::StrCat(answer.name, "[", i, "]")));
     }
   }
   for (size_t s = 0; s < rows.size(); ++s) {

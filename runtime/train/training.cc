@@ -18,6 +18,7 @@
 #include "runtime/train/evaluate.h"
 #include "runtime/train/event_log.h"
 #include "runtime/train/ignored_signal.h"
+#include "runtime/train/initial_files.h"
 #include "runtime/train/interrupt.h"
 #include "runtime/train/progress_display.h"
 #include "runtime/train/schedule.h"
@@ -107,6 +108,7 @@ absl::Status Training::open_sources() {
 }
 
 absl::Status Training::open_outputs() {
+  if (absl::Status status = check_checkpoint_names(*model_); !status.ok()) return status;
   for (const std::string& path : {options_.save, options_.trace}) {
     if (path.empty()) continue;
     if (absl::Status status = io::check_writable(path); !status.ok()) return status;
@@ -124,9 +126,12 @@ absl::Status Training::initialise() {
   progress_.seed = options_.seed.value_or(0);
   model_->set_integer("seed", progress_.seed);
   model_->set_integer("step", 0);
-  if (model_->view().find_graph(plan::GraphKind::init) == plan::kNone) return absl::OkStatus();
-  auto init = GraphRunner::create(model_, plan::GraphKind::init);
-  return init.ok() ? (*init)->run() : init.status();
+  if (model_->view().find_graph(plan::GraphKind::init) != plan::kNone) {
+    auto init = GraphRunner::create(model_, plan::GraphKind::init);
+    if (!init.ok()) return init.status();
+    if (absl::Status status = (*init)->run(); !status.ok()) return status;
+  }
+  return take_initial_files(*model_);
 }
 
 absl::Status Training::resume() {

@@ -30,6 +30,25 @@ TEST(AtomicFile, WritesPiecesAndReplaces) {
   EXPECT_EQ(files_in(dir), 1);
 }
 
+TEST(AtomicFile, PermissionsStay) {
+  TempDir dir;
+  const std::string path = dir.write("a", "old");
+  const mode_t mask = umask(022);
+  const auto mode_of = [](const std::string& file) {
+    struct stat info = {};
+    EXPECT_EQ(stat(file.c_str(), &info), 0);
+    return info.st_mode & 07777;
+  };
+  for (const mode_t mode : {0640, 0600, 0666}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    ASSERT_TRUE(write_file_atomically(path, {{"new", 3}}).ok());
+    EXPECT_EQ(mode_of(path), mode);
+  }
+  ASSERT_TRUE(write_file_atomically(dir.file("fresh"), {{"new", 3}}).ok());
+  EXPECT_EQ(mode_of(dir.file("fresh")), 0644u);
+  umask(mask);
+}
+
 // A limit on the size of files fails a write in the middle, as a full disk does.
 TEST(AtomicFile, OldFileSurvivesAFailedWrite) {
   TempDir dir;

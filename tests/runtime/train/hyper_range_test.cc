@@ -25,6 +25,8 @@ TEST(HyperRange, WhatMeansSomething) {
   }
   EXPECT_EQ(fault("epsilon", 1e-12), "");
   EXPECT_EQ(fault("epsilon", 0), "expected a number above 0, not 0");
+  EXPECT_EQ(fault("loss_scale", 1024), "");
+  EXPECT_EQ(fault("loss_scale", 0), "expected a number above 0, not 0");
 }
 
 TEST(HyperRange, NeverWhatIsNoNumber) {

@@ -102,6 +102,7 @@ BuiltPlan softmax_plan(const ModelChoices& choices) {
   b.fact("source", "softmax.cpp");
   b.fact("optimizer", "sgd");
   b.fact("hash", "0123abcd");
+  for (const auto& [key, value] : choices.facts) b.fact(key, value);
   const std::string name = choices.weight;
   BufferSpec blocked = {.name = name, .dims = {kC, kP}, .order = {1, 0}, .block_axis = 1, .block = kBlock};
   const uint32_t weight = b.parameter(blocked);
@@ -137,7 +138,7 @@ BuiltPlan softmax_plan(const ModelChoices& choices) {
     const uint32_t first = b.step(
         {.name = "forward", .kernel = forward, .args = {in(image), in(weight), in(bias), out(probability)}, .batch_unit = 1});
     b.input(image);
-    if (kind == GraphKind::infer) b.output(probability);
+    if (kind == GraphKind::infer) b.output(probability, OutputKind::output, choices.output);
     if (kind != GraphKind::infer) {
       b.input(label);
       b.step(

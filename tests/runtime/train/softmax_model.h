@@ -3,6 +3,10 @@
 // init, train, eval and infer graphs.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tests/runtime/plan_builder.h"
 
 namespace mxc::test {
@@ -15,6 +19,8 @@ struct ModelChoices {
   const char* name = "softmax";
   int64_t classes_in_file = kModelClasses;  // extent of the parameter `dense0.bias`: another value makes another model
   const char* weight = "dense0.weight";
+  const char* output = "probability";
+  std::vector<std::pair<std::string, std::string>> facts = {};  // beside the usual ones
   bool error_rate = false;  // a report graph gives "errors", 1 - the mean of the metric "errors#0", which is the accuracy again
 };
 

@@ -1,0 +1,88 @@
+// See initial_files.h.
+#include "runtime/train/initial_files.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/core/layout.h"
+#include "runtime/io/npz.h"
+#include "runtime/io/read_file.h"
+#include "runtime/io/safetensors.h"
+
+namespace mxc::train {
+namespace {
+
+// What a file holds, by name; an error stands for an array of a kind that is not read.
+using Tensors = std::map<std::string, absl::StatusOr<io::Tensor>>;
+
+io::Tensor tensor_of(std::string name, io::NpyArray array) {
+  return {std::move(name), array.dtype, std::move(array.shape), std::move(array.bytes)};
+}
+
+absl::StatusOr<Tensors> read_tensors(const std::string& path) {
+  Tensors tensors;
+  if (absl::EndsWith(path, ".npy")) {
+    auto bytes = io::read_file(path);
+    if (!bytes.ok()) return bytes.status();
+    auto array = io::parse_npy(*bytes, path);
+    if (!array.ok()) return array.status();
+    tensors.emplace("", tensor_of("", *std::move(array)));
+  } else if (absl::EndsWith(path, ".npz")) {
+    auto entries = io::read_npz_entries(path);
+    if (!entries.ok()) return entries.status();
+    for (io::NpzEntry& entry : *entries) {
+      if (entry.array.ok()) tensors.emplace(entry.name, tensor_of(entry.name, *std::move(entry.array)));
+      else tensors.emplace(entry.name, entry.array.status());
+    }
+  } else {
+    auto file = io::read_safetensors(path);
+    if (!file.ok()) return file.status();
+    for (io::Tensor& tensor : file->tensors) tensors.emplace(tensor.name, std::move(tensor));
+  }
+  return tensors;
+}
+
+std::string described(plan::DType dtype, const std::vector<int64_t>& shape) {
+  return absl::StrCat(io::shape_text(shape), " ", core::dtype_name(dtype));
+}
+
+absl::Status take(const Model& model, const plan::Buffer& buffer, const std::string& path, const std::string& tensor,
+                  const absl::StatusOr<Tensors>& tensors) {
+  if (!tensors.ok()) return tensors.status();
+  const auto found = tensors->find(tensor);
+  if (found == tensors->end()) return absl::InvalidArgumentError(absl::StrCat(path, ": there is no tensor '", tensor, "' in it"));
+  if (!found->second.ok()) return found->second.status();
+  const io::Tensor& given = *found->second;
+  const std::vector<int64_t> shape(buffer.dims, buffer.dims + buffer.rank);
+  if (given.dtype != buffer.dtype || given.shape != shape) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", tensor.empty() ? "the array" : absl::StrCat("tensor '", tensor, "'"), " is ",
+                                                   described(given.dtype, given.shape), ", the parameter is ",
+                                                   described(buffer.dtype, shape)));
+  }
+  core::pack(buffer, core::batch_capacity(buffer), given.bytes.data(), model.storage().address(buffer));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status take_initial_files(const Model& model) {
+  std::map<std::string, absl::StatusOr<Tensors>> files;
+  for (uint32_t index : model.view().parameters()) {
+    const plan::Buffer& buffer = model.view().buffer(index);
+    const std::string name = model.view().text(buffer.name), path = model.fact(absl::StrCat("init_file:", name).c_str());
+    if (path.empty()) continue;
+    auto file = files.find(path);
+    if (file == files.end()) file = files.emplace(path, read_tensors(path)).first;
+    const bool single = absl::EndsWith(path, ".npy");
+    const std::string tensor = single ? "" : model.fact(absl::StrCat("init_tensor:", name).c_str(), name.c_str());
+    if (absl::Status status = take(model, buffer, path, tensor, file->second); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("parameter '", name, "' begins with a file: ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace mxc::train
