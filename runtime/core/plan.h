@@ -18,7 +18,7 @@
 namespace mxc::plan {
 
 constexpr uint32_t kMagic = 0x5043584d;  // "MXCP"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr int kMaxRank = 8;
 constexpr uint32_t kNone = 0xffffffffu;  // "no such index"
 constexpr uint64_t kAlign = 64;          // bytes; every offset and base address is a multiple of it
@@ -132,10 +132,12 @@ struct Block {
 };
 
 enum class GraphKind : uint8_t { init, train, eval, infer, update, user };
-enum class OutputKind : uint8_t { loss, metric, output, parameter, state };
+enum class OutputKind : uint8_t { loss, metric, output, parameter, state, gradient };
 
 // A named binding of a graph to a buffer. Inputs: `kind` is unused.
-// Losses and metrics are scalars averaged over the n samples of the run.
+// Losses and metrics are scalars averaged over the n samples of the run. A gradient bears the name of the parameter or input that it is
+// taken with respect to, and has its shape and layout. It is that of the loss; of a graph without a loss, that of the sum of all products
+// of an output's elements with those of the input "<output>.head_gradient".
 struct Binding {
   uint32_t name;
   uint32_t buffer;
@@ -150,6 +152,10 @@ struct Graph {
   uint32_t block;                         // the root, a sequence
   uint32_t first_input, input_count;      // into `bindings`
   uint32_t first_output, output_count;    // into `bindings`
+  // Where backward begins, as a position in the root block: the items before it make all results but gradients, those from it on make
+  // gradients alone, and none before it reads a head gradient. So the two parts can be run apart, one after the other. kNone: the graph
+  // has no gradients.
+  uint32_t backward_item = kNone;
   int64_t batch;                          // compiled N; 0 if the graph has no batch axis
   uint64_t arena_bytes;                   // of device 0, this graph alone
 };
@@ -176,7 +182,12 @@ struct Header {
 // Kernels decode [begin, end) themselves; `args` follows the step's arguments in order.
 using Kernel = void (*)(void* const* args, int64_t n, int64_t begin, int64_t end);
 
-// What the compiler links into a binary, under the C symbol `mxc_program` (embedded libraries: `<model>_program`).
+// What the compiler links into a binary, under the C symbol `mxc_program`; in a program with a main of the user's own, where there may be
+// several, `mxc_program_<model>`; embedded libraries: `<model>_program`.
+//
+// Such a program has a graph of kind `user` named "forward_backward" for each model: from the inputs of training (of inference, if the
+// model has no loss) and head gradients to the loss, each report, each output as training computes it, new layer state, and gradients of
+// all trainable parameters and of those inputs that ask for one. It has no optimizer.
 struct Program {
   const void* plan;     // the blob, kAlign-aligned
   uint64_t plan_bytes;

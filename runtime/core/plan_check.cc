@@ -259,7 +259,7 @@ class Checker {
       if (!string(binding.name)) return error(Code::corrupt_plan, "plan: %s %u: name is outside the strings", table, i);
       const char* wrong = nullptr;
       if (!is_buffer(binding.buffer)) wrong = "buffer is out of range";
-      if (binding.kind > plan::OutputKind::state) wrong = "unknown kind";
+      if (binding.kind > plan::OutputKind::gradient) wrong = "unknown kind";
       if (wrong != nullptr) return error(Code::corrupt_plan, "plan: %s '%s': %s", table, view_.text(binding.name), wrong);
     }
     return ok();
@@ -291,6 +291,8 @@ class Checker {
     if (!in_range(graph.first_input, graph.input_count, view_.bindings().size())) return "inputs are out of range";
     if (!in_range(graph.first_output, graph.output_count, view_.bindings().size())) return "outputs are out of range";
     if (graph.batch < 0) return "batch is negative";
+    bool cut = graph.backward_item != kNone;
+    if (cut && graph.backward_item > view_.block(graph.block).item_count) return "backward_item is out of range";
     bool fits = view_.devices().empty() || graph.arena_bytes <= view_.devices()[0].arena_bytes;
     return fits ? nullptr : "arena_bytes exceed the device's arena";
   }
@@ -303,6 +305,7 @@ class Checker {
     for (const plan::Binding& output : view_.outputs(graph)) {
       const plan::Buffer& b = view_.buffer(output.buffer);
       if (b.batch_axis >= 0 && batch_capacity(b) != graph.batch) return "an output's batch differs from the graph's";
+      if (output.kind == plan::OutputKind::gradient && graph.backward_item == kNone) return "a gradient without a backward part";
       bool scalar = output.kind == plan::OutputKind::loss || output.kind == plan::OutputKind::metric;
       if (scalar && elements(b) != 1) return "a loss or metric is no scalar";
     }

@@ -153,6 +153,8 @@ class PlanBuilder {
   void output(uint32_t buffer, plan::OutputKind kind = plan::OutputKind::output, const std::string& name = "") {
     outputs_.push_back({name.empty() ? buffers_[buffer].name : string(name), buffer, kind, {}});
   }
+  // What follows in the root block is backward.
+  void begin_backward() { graph_.backward_item = static_cast<uint32_t>(open_.back().items.size()); }
   uint32_t end_graph() {
     graph_.block = close();
     graph_.first_input = static_cast<uint32_t>(bindings_.size());

@@ -114,7 +114,7 @@ TEST(PlanView, NamesWhatIsCorrupt) {
   // Buffers: 0 w, 1 w/momentum, 2 lr, 3 x, 4 loss, 5 trips, 6 state, 7 next. Blocks: 0 the loop, 1 the root.
   const Corruption kCases[] = {
       header([](Header& h) { h.magic = 1; }, "plan: magic is 00000001"),
-      header([](Header& h) { h.version = 7; }, "plan: version is 7, expected 1"),
+      header([](Header& h) { h.version = 7; }, "plan: version is 7, expected 2"),
       header([](Header& h) { h.strings.count = 0; }, "plan: strings do not start and end with NUL"),
       header([](Header& h) { h.strings.count -= 1; }, "plan: strings do not start and end with NUL"),
       header([](Header& h) { h.steps.offset += 4; }, "plan: table 'steps' is not aligned to 8 bytes"),
@@ -189,6 +189,10 @@ TEST(PlanView, NamesWhatIsCorrupt) {
       graph([](plan::Graph& g) { g.first_output = 9; }, "plan: graph 0 'train': outputs are out of range"),
       graph([](plan::Graph& g) { g.batch = -1; }, "plan: graph 0 'train': batch is negative"),
       graph([](plan::Graph& g) { g.batch = 4; }, "plan: graph 0 'train': an input's batch differs from the graph's"),
+      graph([](plan::Graph& g) { g.backward_item = 9; }, "plan: graph 0 'train': backward_item is out of range"),
+      damage<plan::Binding>(&Header::bindings, 1, [](plan::Binding& b) { b.kind = plan::OutputKind::gradient; },
+                            "plan: graph 0 'train': a gradient without a backward part"),
+      damage<plan::Binding>(&Header::bindings, 1, [](plan::Binding& b) { b.kind = plan::OutputKind(6); }, "plan: binding 'loss': unknown kind"),
       graph([](plan::Graph& g) { g.arena_bytes = 1 << 20; }, "plan: graph 0 'train': arena_bytes exceed the device's arena"),
       damage<plan::Binding>(&Header::bindings, 1, [](plan::Binding& b) { b.buffer = 3; }, "plan: graph 0 'train': a loss or metric is no scalar"),
       damage<uint32_t>(&Header::parameters, 0, [](uint32_t& p) { p = 99; }, "plan: parameter 0: buffer is out of range"),
