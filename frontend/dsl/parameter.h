@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "mxc/gradient_request.h"
 #include "mxc/symbol.h"
 
 namespace mxc {
@@ -43,15 +44,12 @@ inline Init bilinear() { return {"bilinear", {}}; }
 // Normal with standard deviation sqrt(1 / fan_in).
 inline Init lecun() { return {"lecun", {}}; }
 
-// What a training step does with a parameter's gradient: replaces the last one, adds to it, or does not compute it (frozen).
-enum class GradientRequest { write, add, none };
-
 // `.weight = {.init = normal(0, 0.01), .lr_mult = 2}`, `.weight = xavier()`, `.weight = shared`.
 struct Param {
   Init init = {};
   double lr_mult = 1;  // times the learning rate
   double wd_mult = 1;  // times the weight decay
-  GradientRequest gradient = GradientRequest::write;
+  GradientRequest gradient = GradientRequest::write;  // none: frozen
   Symbol symbol = {};  // shared: this parameter instead of a new one
 };
 

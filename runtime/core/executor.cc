@@ -11,6 +11,7 @@ namespace {
 using plan::kNone;
 
 constexpr Observer kNobody;
+constexpr Selection kWhole;
 constexpr uint64_t kCopyCell = uint64_t{256} << 10;  // bytes of a copy that one range moves
 
 // A kernel or copy as a range function of the pool.
@@ -55,6 +56,10 @@ Extent extent_of(const plan::Buffer& buffer, int64_t stride, bool trips_known, i
 
 bool overlap(const Extent& a, const Extent& b) {
   return a.space == b.space && a.device == b.device && a.begin < b.end && b.begin < a.end;
+}
+
+bool shares_bytes(const plan::Buffer& a, const plan::Buffer& b) {
+  return a.space == b.space && a.device == b.device && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
 void note(int64_t item, int64_t* first, int64_t* last) {
@@ -105,19 +110,18 @@ class UseFinder {
 // Fills an executor in two walks of the tree: the first counts, the second writes.
 class Flattener {
  public:
-  explicit Flattener(Executor& executor) : e_(executor), view_(executor.view_) {}
+  Flattener(Executor& executor, const Selection& selection) : e_(executor), view_(executor.view_), selection_(selection) {}
 
   Status flatten() {
     const plan::Block& root = view_.block(view_.graph(e_.graph_).block);
     Status status = walk_root(root);
     if (!status.ok()) return status;
     bool allocated = e_.ops_.allocate(ops_) && e_.slots_.allocate(slots_) && e_.slot_buffer_.allocate(slots_) &&
-                     e_.moving_.allocate(moving_) && e_.loops_.allocate(loops_) && e_.bound_.allocate(bound_count()) &&
-                     e_.item_op_.allocate(uint64_t{root.item_count} + 1);
+                     e_.moving_.allocate(moving_) && e_.loops_.allocate(loops_) && e_.bound_.allocate(view_.buffers().size()) &&
+                     e_.items_.allocate(items_) && e_.item_op_.allocate(uint64_t{items_} + 1);
     if (!allocated) return error(Code::out_of_memory, "no memory for the executor");
-    ops_ = slots_ = moving_ = loops_ = 0;
+    ops_ = slots_ = moving_ = loops_ = items_ = 0;
     writing_ = true;
-    list_bound();
     return walk_root(root);
   }
 
@@ -125,14 +129,19 @@ class Flattener {
   using OpKind = Executor::OpKind;
 
   Status walk_root(const plan::Block& root) {
-    for (uint32_t i = 0; i < root.item_count; ++i) {
-      if (writing_) e_.item_op_[i] = ops_;
-      emit({OpKind::item_begin, i, 0, 0, nullptr});
+    uint32_t end = selection_.end < root.item_count ? selection_.end : root.item_count;
+    for (uint32_t i = selection_.first; i < end; ++i) {
+      if (selection_.keep != nullptr && selection_.keep[i] == 0) continue;
+      if (writing_) {
+        e_.items_[items_] = i;
+        e_.item_op_[items_] = ops_;
+      }
+      emit({OpKind::item_begin, items_, 0, 0, nullptr});
       Status status = walk_item(view_.items(root)[i], kNone);
       if (!status.ok()) return status;
-      emit({OpKind::item_end, i, 0, 0, nullptr});
+      emit({OpKind::item_end, items_++, 0, 0, nullptr});
     }
-    if (writing_) e_.item_op_[root.item_count] = ops_;
+    if (writing_) e_.item_op_[items_] = ops_;
     return Status();
   }
 
@@ -188,27 +197,15 @@ class Flattener {
     ++slots_;
   }
 
-  // Every io buffer of the plan may be bound.
-  uint64_t bound_count() const {
-    uint64_t count = 0;
-    for (const plan::Buffer& buffer : view_.buffers()) count += buffer.space == plan::Space::io ? 1 : 0;
-    return count;
-  }
-  void list_bound() {
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < view_.buffers().size(); ++i) {
-      if (view_.buffer(i).space == plan::Space::io) e_.bound_[at++] = {i, nullptr};
-    }
-  }
-
   Executor& e_;
   const PlanView& view_;
+  const Selection& selection_;
   bool writing_ = false;
-  uint32_t ops_ = 0, slots_ = 0, moving_ = 0, loops_ = 0;
+  uint32_t ops_ = 0, slots_ = 0, moving_ = 0, loops_ = 0, items_ = 0;
 };
 
 Status Executor::create(const plan::Program& program, const PlanView& view, uint32_t graph, const Storage& storage,
-                        ThreadPool* pool, Executor* executor) {
+                        ThreadPool* pool, Executor* executor, const Selection* selection) {
   if (graph >= view.graphs().size()) return error(Code::invalid_argument, "graph %u of %zu", graph, view.graphs().size());
   Executor made;
   made.program_ = &program;
@@ -216,7 +213,7 @@ Status Executor::create(const plan::Program& program, const PlanView& view, uint
   made.graph_ = graph;
   made.storage_ = &storage;
   made.pool_ = pool;
-  Status status = Flattener(made).flatten();
+  Status status = Flattener(made, selection == nullptr ? kWhole : *selection).flatten();
   if (status.ok()) *executor = std::move(made);
   return status;
 }
@@ -225,35 +222,45 @@ Status Executor::bind(uint32_t buffer, void* memory) {
   if (reinterpret_cast<uintptr_t>(memory) % plan::kAlign != 0) {
     return error(Code::invalid_argument, "memory to bind is not aligned to %d bytes", static_cast<int>(plan::kAlign));
   }
-  for (Bound& bound : bound_) {
-    if (bound.buffer != buffer) continue;
-    bound.memory = memory;
-    for (uint64_t i = 0; i < slots_.size(); ++i) {
-      if (slot_buffer_[i] == buffer) slots_[i] = address(buffer);
+  if (buffer >= view_.buffers().size()) return error(Code::invalid_argument, "buffer %u of %zu", buffer, view_.buffers().size());
+  const plan::Buffer& whole = view_.buffer(buffer);
+  if (whole.space == plan::Space::arena) return error(Code::invalid_argument, "buffer %u lies in the arena", buffer);
+  bool moved_along = whole.space == plan::Space::persistent;
+  uint32_t count = static_cast<uint32_t>(view_.buffers().size());
+  for (uint32_t i = 0; moved_along && i < count; ++i) {
+    const plan::Buffer& part = view_.buffer(i);
+    if (shares_bytes(part, whole) && (part.offset < whole.offset || part.offset + part.bytes > whole.offset + whole.bytes)) {
+      return error(Code::invalid_argument, "buffer %u lies in part in buffer %u", i, buffer);
     }
-    return Status();
   }
-  return error(Code::invalid_argument, "buffer %u is no io buffer", buffer);
+  for (uint32_t i = 0; i < count; ++i) {
+    const plan::Buffer& part = view_.buffer(i);
+    if (i != buffer && !(moved_along && shares_bytes(part, whole))) continue;
+    bound_[i] = memory == nullptr ? nullptr : static_cast<unsigned char*>(memory) + (part.offset - whole.offset);
+    for (uint64_t slot = 0; slot < slots_.size(); ++slot) {
+      if (slot_buffer_[slot] == i) slots_[slot] = address(i);
+    }
+  }
+  return Status();
 }
 
 void* Executor::address(uint32_t buffer) const {
-  if (view_.buffer(buffer).space == plan::Space::io) {
-    for (const Bound& bound : bound_) {
-      if (bound.buffer == buffer && bound.memory != nullptr) return bound.memory;
-    }
-  }
-  return storage_->address(view_.buffer(buffer));
+  return bound_[buffer] != nullptr ? bound_[buffer] : storage_->address(view_.buffer(buffer));
 }
 
-uint32_t Executor::top_level_items() const { return view_.block(view_.graph(graph_).block).item_count; }
+void Executor::follow_storage() {
+  for (uint64_t slot = 0; slot < slots_.size(); ++slot) slots_[slot] = address(slot_buffer_[slot]);
+}
+
+uint32_t Executor::top_level_items() const { return static_cast<uint32_t>(items_.size()); }
 
 Use Executor::use(uint32_t buffer) const {
   Extent target = extent_of(view_.buffer(buffer), 0, true, 1);
   Use use;
   std::span<const plan::Item> items = view_.items(view_.block(view_.graph(graph_).block));
-  for (uint32_t i = 0; i < items.size(); ++i) {
+  for (uint32_t i = 0; i < items_.size(); ++i) {
     UseFinder finder(view_, target);
-    finder.walk(items[i], nullptr);
+    finder.walk(items[items_[i]], nullptr);
     if (finder.read) note(i, &use.first_read, &use.last_read);
     if (finder.written) note(i, &use.first_write, &use.last_write);
   }

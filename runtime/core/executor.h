@@ -36,6 +36,13 @@ struct Use {
   int64_t first_write = -1, last_write = -1;
 };
 
+// A part of a graph's root block: top-level items [first, end) without those whose `keep` is 0. An executor of a part counts the items of
+// the part alone, from 0.
+struct Selection {
+  uint32_t first = 0, end = plan::kNone;  // kNone: to the last
+  const uint8_t* keep = nullptr;          // by top-level item of the graph; null: all
+};
+
 class Executor {
  public:
   Executor() = default;
@@ -43,13 +50,17 @@ class Executor {
   Executor& operator=(Executor&&) = default;
 
   // The plan, kernels, storage and pool must outlive the executor; the pool may be null (one thread). `unsupported` if the graph
-  // has a step that is not a CPU kernel or copy.
+  // has a step that is not a CPU kernel or copy. `selection` is read during the call alone; null: the whole graph.
   static Status create(const plan::Program& program, const PlanView& view, uint32_t graph, const Storage& storage,
-                       ThreadPool* pool, Executor* executor);
+                       ThreadPool* pool, Executor* executor, const Selection* selection = nullptr);
 
-  // Makes the graph use `memory` for an io buffer from the next run on; null goes back to the default place.
-  // Requires: memory aligned to plan::kAlign, used_bytes(buffer, n) bytes for every n run, alive while bound.
+  // Makes the graph use `memory` for an io or persistent buffer from the next run on; null goes back to the default place.
+  // Persistent buffers that lie within its bytes (views, new values of donated ones) move along; one that lies there in part is an error.
+  // Requires: memory aligned to plan::kAlign, used_bytes(buffer, n) bytes (persistent: all) for every n run, alive while bound.
   Status bind(uint32_t buffer, void* memory);
+
+  // Takes up a change of the storage's areas (Storage::lend_arena). Threads: not during a run.
+  void follow_storage();
 
   // Where the graph reads or writes a buffer (outside loops' strides): bound memory or its place in the storage.
   void* address(uint32_t buffer) const;
@@ -86,10 +97,6 @@ class Executor {
     int64_t stride;
     uint32_t next;  // of the same loop; kNone at the end
   };
-  struct Bound {
-    uint32_t buffer;
-    void* memory;  // null: default place
-  };
   struct Loop {
     uint32_t block;
     uint32_t first_moving;
@@ -108,11 +115,12 @@ class Executor {
   ThreadPool* pool_ = nullptr;
   Array<Op> ops_;
   Array<uint32_t> item_op_;      // where each top-level item starts in ops_, and the end
+  Array<uint32_t> items_;        // its position in the root block
   Array<void*> slots_;           // argument addresses, per step contiguous
   Array<uint32_t> slot_buffer_;  // the buffer of each slot
   Array<Moving> moving_;
   Array<Loop> loops_;
-  Array<Bound> bound_;          // all io buffers
+  Array<void*> bound_;          // by buffer of the Plan: memory of the caller, or null
 };
 
 }  // namespace mxc::core

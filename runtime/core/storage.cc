@@ -15,18 +15,8 @@ constexpr int kSpaces = 3;
 
 }  // namespace
 
-Storage& Storage::operator=(Storage&& other) {
-  if (this != &other) {
-    unmap();
-    areas_ = std::move(other.areas_);
-  }
-  return *this;
-}
-
-Storage::~Storage() { unmap(); }
-
-bool Storage::map(uint64_t bytes, Area* area) {
-  *area = {};
+bool map_region(uint64_t bytes, Region* region) {
+  *region = {};
   if (bytes == 0) return true;
   bool huge = bytes >= kHugePage;
   uint64_t mapping_bytes = huge ? bytes + kHugePage : bytes;
@@ -37,18 +27,30 @@ bool Storage::map(uint64_t bytes, Area* area) {
     base = (base + kHugePage - 1) / kHugePage * kHugePage;
     madvise(reinterpret_cast<void*>(base), bytes, MADV_HUGEPAGE);  // advice: failure changes nothing but speed
   }
-  *area = {mapping, mapping_bytes, reinterpret_cast<void*>(base)};
+  *region = {mapping, mapping_bytes, reinterpret_cast<void*>(base)};
   return true;
 }
 
-void Storage::unmap() {
-  for (Area& area : areas_) {
-    if (area.mapping != nullptr) munmap(area.mapping, area.mapping_bytes);
-  }
-  areas_ = Array<Area>();
+void unmap_region(const Region& region) {
+  if (region.mapping != nullptr) munmap(region.mapping, region.mapping_bytes);
 }
 
-Status Storage::create(const PlanView& view, Storage* storage) {
+Storage& Storage::operator=(Storage&& other) {
+  if (this != &other) {
+    unmap();
+    areas_ = std::move(other.areas_);
+  }
+  return *this;
+}
+
+Storage::~Storage() { unmap(); }
+
+void Storage::unmap() {
+  for (const Region& area : areas_) unmap_region(area);
+  areas_ = Array<Region>();
+}
+
+Status Storage::create(const PlanView& view, Storage* storage, Arenas arenas) {
   Storage made;
   if (!made.areas_.allocate(view.devices().size() * kSpaces)) return error(Code::out_of_memory, "no memory for the storage");
   for (uint32_t i = 0; i < view.devices().size(); ++i) {
@@ -56,15 +58,21 @@ Status Storage::create(const PlanView& view, Storage* storage) {
     if (device.kind != plan::DeviceKind::cpu) {
       return error(Code::unsupported, "device %u is no CPU: this runtime has CPU storage only", i);
     }
-    uint64_t bytes[kSpaces] = {device.arena_bytes, device.persistent_bytes, device.io_bytes};
+    uint64_t bytes[kSpaces] = {arenas == Arenas::own ? device.arena_bytes : 0, device.persistent_bytes, device.io_bytes};
     for (int space = 0; space < kSpaces; ++space) {
-      if (!map(bytes[space], &made.areas_[i * kSpaces + space])) {
+      if (!map_region(bytes[space], &made.areas_[i * kSpaces + space])) {
         return error(Code::out_of_memory, "device %u: no memory for %llu bytes", i, (unsigned long long)bytes[space]);
       }
     }
   }
   *storage = std::move(made);
   return Status();
+}
+
+void Storage::lend_arena(uint16_t device, void* base) {
+  Region& area = areas_[static_cast<uint64_t>(device) * kSpaces + static_cast<uint64_t>(plan::Space::arena)];
+  unmap_region(area);
+  area = {nullptr, 0, base};
 }
 
 void* Storage::base(plan::Space space, uint16_t device) const {
@@ -83,6 +91,18 @@ void Storage::set_hyper(const PlanView& view, uint32_t hyper, double value) cons
 double Storage::get_hyper(const PlanView& view, uint32_t hyper) const {
   const plan::Buffer& buffer = view.buffer(view.hypers()[hyper].buffer);
   return read_scalar(buffer.dtype, address(buffer));
+}
+
+void Storage::set_hyper_integer(const PlanView& view, uint32_t hyper, uint64_t value) const {
+  const plan::Buffer& buffer = view.buffer(view.hypers()[hyper].buffer);
+  uint32_t low = static_cast<uint32_t>(value);
+  if (buffer.dtype == plan::DType::i64) {
+    std::memcpy(address(buffer), &value, sizeof value);
+  } else if (buffer.dtype == plan::DType::i32) {
+    std::memcpy(address(buffer), &low, sizeof low);
+  } else {
+    set_hyper(view, hyper, static_cast<double>(value));
+  }
 }
 
 void Storage::set_default_hypers(const PlanView& view) const {

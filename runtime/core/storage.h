@@ -11,6 +11,20 @@
 
 namespace mxc::core {
 
+// A mapping of zeroed memory. Plain record: who maps unmaps.
+struct Region {
+  void* mapping;           // what to unmap; null if the region is empty or not one's own
+  uint64_t mapping_bytes;
+  void* base;
+};
+
+// False if the system has not enough. No bytes: an empty region.
+bool map_region(uint64_t bytes, Region* region);
+void unmap_region(const Region& region);
+
+// Whether a storage maps arenas of its own, or is lent them before anything runs.
+enum class Arenas { own, lent };
+
 class Storage {
  public:
   Storage() = default;
@@ -19,7 +33,11 @@ class Storage {
   ~Storage();
 
   // `out_of_memory` if the system has not enough; `unsupported` if a device is not a CPU.
-  static Status create(const PlanView& view, Storage* storage);
+  static Status create(const PlanView& view, Storage* storage, Arenas arenas = Arenas::own);
+
+  // From now on the arena of a device is memory of the caller, aligned to plan::kAlign and as large as the Plan says. Executors made
+  // before have to be told (Executor::follow_storage).
+  void lend_arena(uint16_t device, void* base);
 
   void* base(plan::Space space, uint16_t device) const;
   void* address(const plan::Buffer& buffer) const;
@@ -28,18 +46,14 @@ class Storage {
   // Threads: not while a graph that reads it runs.
   void set_hyper(const PlanView& view, uint32_t hyper, double value) const;
   double get_hyper(const PlanView& view, uint32_t hyper) const;
+  // The same for a counter or a seed: every bit arrives if the buffer is i64, the low half if it is i32.
+  void set_hyper_integer(const PlanView& view, uint32_t hyper, uint64_t value) const;
   void set_default_hypers(const PlanView& view) const;
 
  private:
-  struct Area {
-    void* mapping;           // what to unmap; null if the area is empty
-    uint64_t mapping_bytes;
-    void* base;
-  };
-  static bool map(uint64_t bytes, Area* area);
   void unmap();
 
-  Array<Area> areas_;  // device * 3 + space
+  Array<Region> areas_;  // device * 3 + space
 };
 
 // A scalar as a double (boolean: 0 or 1; integers are rounded towards zero when written).

@@ -9,8 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "runtime/core/layout.h"
 #include "runtime/io/printable.h"
+#include "runtime/io/program_tensors.h"
 #include "runtime/train/hyper_range.h"
 #include "runtime/train/options.h"
 #include "runtime/train/schedule.h"
@@ -18,71 +18,10 @@
 namespace mxc::train {
 namespace {
 
-constexpr char kFormat[] = "mxc-checkpoint-1";
-
-// A tensor of the program that a checkpoint holds.
-struct Entry {
-  std::string name;
-  uint32_t buffer;
-  bool parameter;
-};
-
-// Donated buffers share bytes under several records: each byte is saved once.
-bool overlaps(const plan::Buffer& a, const plan::Buffer& b) {
-  return a.device == b.device && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-}
-
-std::vector<Entry> entries_of(const core::PlanView& view) {
-  std::vector<Entry> entries;
-  for (uint32_t buffer : view.parameters()) entries.push_back({view.text(view.buffer(buffer).name), buffer, true});
-  for (const plan::Binding& slot : view.optimizer_slots()) entries.push_back({view.text(slot.name), slot.buffer, false});
-  for (uint32_t b = 0; b < view.buffers().size(); ++b) {
-    const plan::Buffer& buffer = view.buffer(b);
-    if (buffer.space != plan::Space::persistent || buffer.role != plan::Role::state) continue;
-    bool covered = false;
-    for (const Entry& entry : entries) covered |= overlaps(view.buffer(entry.buffer), buffer);
-    if (!covered) entries.push_back({view.text(buffer.name), b, true});
-  }
-  return entries;
-}
-
-std::vector<int64_t> shape_of(const plan::Buffer& buffer) { return {buffer.dims, buffer.dims + buffer.rank}; }
-
 std::string exact(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;
-}
-
-std::string described(plan::DType dtype, const std::vector<int64_t>& shape) {
-  return absl::StrCat(io::shape_text(shape), " ", core::dtype_name(dtype));
-}
-
-absl::Status refuse(const std::string& path, const Model& model, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(path, ": not a checkpoint of model '", model.name(), "': ", why));
-}
-
-absl::Status check_tensors(const Model& model, const std::string& path, const io::TensorFile& file,
-                           const std::vector<Entry>& entries, bool parameters_only) {
-  const core::PlanView& view = model.view();
-  for (const Entry& entry : entries) {
-    if (parameters_only && !entry.parameter) continue;
-    const plan::Buffer& buffer = view.buffer(entry.buffer);
-    const io::Tensor* tensor = file.find(entry.name);
-    if (tensor == nullptr) return refuse(path, model, absl::StrCat("tensor '", entry.name, "' is missing"));
-    if (tensor->dtype != buffer.dtype || tensor->shape != shape_of(buffer)) {
-      return refuse(path, model,
-                    absl::StrCat("tensor '", entry.name, "' is ", described(tensor->dtype, tensor->shape), ", the model has ",
-                                 described(buffer.dtype, shape_of(buffer))));
-    }
-  }
-  for (const io::Tensor& tensor : file.tensors) {
-    bool known = false;
-    for (const Entry& entry : entries) known |= entry.name == tensor.name;
-    if (!known && !parameters_only)
-      return refuse(path, model, absl::StrCat("it has a tensor '", tensor.name, "' that the model lacks"));
-  }
-  return absl::OkStatus();
 }
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
@@ -201,46 +140,17 @@ absl::StatusOr<Progress> read_progress(const core::PlanView& view, const std::st
   return progress;
 }
 
-// Empty if the file does not say.
-std::string said(const io::TensorFile& file, const char* key) {
-  const auto found = file.metadata.find(key);
-  return found == file.metadata.end() ? "" : found->second;
-}
-
-// Of which model, and for a resume of which format and optimizer, the file says it is.
-absl::Status check_origin(const Model& model, const std::string& path, const io::TensorFile& file, bool parameters_only) {
-  const std::string format = said(file, "format"), name = said(file, "model"), optimizer = said(file, "optimizer");
-  const std::string shown = io::printable(name, io::kMostShown), kind = io::printable(optimizer, io::kMostShown);
-  if (parameters_only && format != kFormat) return absl::OkStatus();
-  if (format != kFormat) {
-    return refuse(path, model, format.empty() ? "metadata 'format' is missing"
-                                              : absl::StrCat("its format is '", io::printable(format, io::kMostShown),
-                                                             "', this program reads '", kFormat, "'"));
-  }
-  if (name != model.name()) return refuse(path, model, name.empty() ? "metadata 'model' is missing" : "it is of model '" + shown + "'");
-  const std::string compiled = model.fact("optimizer");
-  if (parameters_only || optimizer.empty() || optimizer == compiled) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(path, ": was trained with the optimizer '", kind, "', this program has '", compiled,
-                                                 "'; recompile: ", recompile_command(model.view(), kind)));
-}
-
-// Writes the file's tensors into the model's memory.
-void take_tensors(const Model& model, const io::TensorFile& file, const std::vector<Entry>& entries, bool parameters_only) {
-  for (const Entry& entry : entries) {
-    const io::Tensor* tensor = file.find(entry.name);
-    if (tensor == nullptr || (parameters_only && !entry.parameter)) continue;
-    const plan::Buffer& buffer = model.view().buffer(entry.buffer);
-    core::pack(buffer, core::batch_capacity(buffer), tensor->bytes.data(), model.storage().address(buffer));
-  }
+io::TensorPlace places(const Model& model) {
+  return [&model](const io::ProgramTensor& tensor) { return model.storage().address(model.view().buffer(tensor.buffer)); };
 }
 
 }  // namespace
 
 absl::Status check_checkpoint_names(const Model& model) {
   std::set<std::string> names;
-  for (const Entry& entry : entries_of(model.view())) {
-    if (!names.insert(entry.name).second) {
-      return absl::InvalidArgumentError(absl::StrCat("the model cannot be saved: two of its tensors are called '", entry.name, "'"));
+  for (const io::ProgramTensor& tensor : io::program_tensors(model.view())) {
+    if (!names.insert(tensor.name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("the model cannot be saved: two of its tensors are called '", tensor.name, "'"));
     }
   }
   return absl::OkStatus();
@@ -248,59 +158,43 @@ absl::Status check_checkpoint_names(const Model& model) {
 
 absl::Status save_checkpoint(const Model& model, const Progress& progress, const std::string& path) {
   const core::PlanView& view = model.view();
-  io::TensorFile file;
-  file.metadata = {{"format", kFormat},
-                   {"model", model.name()},
-                   {"step", absl::StrCat(progress.step)},
-                   {"epoch", absl::StrCat(progress.epoch)},
-                   {"position", absl::StrCat(progress.position)},
-                   {"seed", absl::StrCat(progress.seed)},
-                   {"batch", absl::StrCat(progress.batch)},
-                   {"samples", absl::StrCat(progress.samples)},
-                   {"epochs", absl::StrCat(progress.epochs)},
-                   {"schedule", progress.schedule},
-                   {"warmup", absl::StrCat(progress.warmup)}};
-  for (const char* key : {"optimizer", "hash"}) {
-    if (const std::string fact = model.fact(key); !fact.empty()) file.metadata[key] = fact;
-  }
+  io::TensorFile file = io::checkpoint_file(view, io::program_tensors(view), places(model));
+  file.metadata.insert({{"step", absl::StrCat(progress.step)},
+                        {"epoch", absl::StrCat(progress.epoch)},
+                        {"position", absl::StrCat(progress.position)},
+                        {"seed", absl::StrCat(progress.seed)},
+                        {"batch", absl::StrCat(progress.batch)},
+                        {"samples", absl::StrCat(progress.samples)},
+                        {"epochs", absl::StrCat(progress.epochs)},
+                        {"schedule", progress.schedule},
+                        {"warmup", absl::StrCat(progress.warmup)}});
   for (const auto& [name, value] : progress.hypers) file.metadata["hyper." + name] = exact(value);
   std::string sums;
   for (double sum : progress.sums) absl::StrAppend(&sums, sums.empty() ? "" : " ", exact(sum));
   file.metadata["sums"] = sums;
-
-  for (const Entry& entry : entries_of(view)) {
-    const plan::Buffer& buffer = view.buffer(entry.buffer);
-    const void* from = model.storage().address(buffer);
-    file.tensors.push_back({entry.name, buffer.dtype, shape_of(buffer), {}, [&buffer, from](void* out) {
-                              core::unpack(buffer, core::batch_capacity(buffer), from, out);
-                            }});
-  }
   return io::write_safetensors(path, file);
 }
 
 absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& path) {
   auto file = io::read_safetensors(path);
   if (!file.ok()) return file.status();
-  if (absl::Status status = check_origin(model, path, *file, /*parameters_only=*/false); !status.ok()) return status;
-  const std::vector<Entry> entries = entries_of(model.view());
-  if (absl::Status status = check_tensors(model, path, *file, entries, /*parameters_only=*/false); !status.ok()) return status;
-  const std::string hash = said(*file, "hash"), own = model.fact("hash");
-  if (!hash.empty() && !own.empty() && hash != own) {
-    return refuse(path, model, absl::StrCat("its hash is ", io::printable(hash, io::kMostShown), ", the program's ", own));
-  }
-  auto progress = read_progress(model.view(), path, *file);
-  if (progress.ok()) take_tensors(model, *file, entries, /*parameters_only=*/false);
+  const core::PlanView& view = model.view();
+  const std::vector<io::ProgramTensor> tensors = io::program_tensors(view);
+  absl::Status status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::everything);
+  if (!status.ok()) return status;
+  auto progress = read_progress(view, path, *file);
+  if (progress.ok()) io::take_tensors(view, tensors, *file, io::Wanted::everything, places(model));
   return progress;
 }
 
 absl::Status load_parameters(const Model& model, const std::string& path) {
   auto file = io::read_safetensors(path);
   if (!file.ok()) return file.status();
-  if (absl::Status status = check_origin(model, path, *file, /*parameters_only=*/true); !status.ok()) return status;
-  const std::vector<Entry> entries = entries_of(model.view());
-  if (absl::Status status = check_tensors(model, path, *file, entries, /*parameters_only=*/true); !status.ok()) return status;
-  take_tensors(model, *file, entries, /*parameters_only=*/true);
-  return absl::OkStatus();
+  const core::PlanView& view = model.view();
+  const std::vector<io::ProgramTensor> tensors = io::program_tensors(view);
+  absl::Status status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::for_inference);
+  if (status.ok()) io::take_tensors(view, tensors, *file, io::Wanted::for_inference, places(model));
+  return status;
 }
 
 }  // namespace mxc::train

@@ -8,7 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/layout.h"
 #include "runtime/engine/core_status.h"
-#include "runtime/train/samples.h"
+#include "runtime/io/program_tensors.h"
+#include "runtime/io/samples.h"
 
 namespace mxc::train {
 namespace {
@@ -45,10 +46,7 @@ absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program,
   return model;
 }
 
-std::string Model::fact(const char* key, const char* fallback) const {
-  const char* value = view_.find_fact(key);
-  return value == nullptr ? fallback : value;
-}
+std::string Model::fact(const char* key, const char* fallback) const { return io::program_fact(view_, key, fallback); }
 
 void Model::set_hyper(const char* name, double value) {
   const uint32_t hyper = view_.find_hyper(name);
@@ -57,22 +55,7 @@ void Model::set_hyper(const char* name, double value) {
 
 void Model::set_integer(const char* name, uint64_t value) {
   const uint32_t hyper = view_.find_hyper(name);
-  if (hyper == plan::kNone) return;
-  const plan::Buffer& buffer = view_.buffer(view_.hypers()[hyper].buffer);
-  if (buffer.dtype == plan::DType::i64) {
-    std::memcpy(storage_.address(buffer), &value, sizeof value);
-  } else if (buffer.dtype == plan::DType::i32) {
-    const uint32_t low = static_cast<uint32_t>(value);
-    std::memcpy(storage_.address(buffer), &low, sizeof low);
-  } else {
-    storage_.set_hyper(view_, hyper, static_cast<double>(value));
-  }
-}
-
-std::string recompile_command(const core::PlanView& view, const std::string& optimizer) {
-  const char *source = view.find_fact("source"), *name = view.find_fact("model");
-  return absl::StrCat("mxc compile ", source == nullptr ? "model.cpp" : source, " --optimizer=", optimizer, " -o ",
-                      name == nullptr ? "model" : name);
+  if (hyper != plan::kNone) storage_.set_hyper_integer(view_, hyper, value);
 }
 
 std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields,
@@ -84,7 +67,7 @@ std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKin
     const std::string name = view.text(binding.name);
     const bool known = std::any_of(fields.begin(), fields.end(), [&](const io::Field& field) { return field.name == name; });
     if (!known && buffer.batch_axis >= 0)
-      fields.push_back({name, buffer.dtype, sample_shape(buffer), buffer.upper_bound, optional});
+      fields.push_back({name, buffer.dtype, io::sample_shape(buffer), buffer.upper_bound, optional});
   }
   return fields;
 }
@@ -108,9 +91,9 @@ absl::StatusOr<std::unique_ptr<GraphRunner>> GraphRunner::create(Model* model, p
     if (buffer.batch_axis < 0) {
       return absl::UnimplementedError(absl::StrCat("input '", view.text(binding.name), "' without a batch axis"));
     }
-    runner->inputs_.push_back({view.text(binding.name), buffer.dtype, sample_shape(buffer), buffer.upper_bound, false});
+    runner->inputs_.push_back({view.text(binding.name), buffer.dtype, io::sample_shape(buffer), buffer.upper_bound, false});
     Input input{binding.buffer, -1, {}, nullptr};
-    if (!is_sample_major(buffer)) {
+    if (!io::is_sample_major(buffer)) {
       input.memory.resize(buffer.bytes + plan::kAlign);
       input.aligned = align(input.memory.data());
     }
@@ -141,7 +124,7 @@ absl::Status GraphRunner::bind(const io::Batch& batch) {
   for (Input& input : bound_) {
     void* memory = batch.fields[input.field];
     if (input.aligned != nullptr) {
-      pack_samples(model_->view().buffer(input.buffer), batch.n, memory, &scratch_, input.aligned);
+      io::pack_samples(model_->view().buffer(input.buffer), batch.n, memory, &scratch_, input.aligned);
       memory = input.aligned;
     }
     if (core::Status status = executor_.bind(input.buffer, memory); !status.ok()) return engine::from_core(status);
@@ -176,7 +159,7 @@ std::vector<char> GraphRunner::read(uint32_t index, int64_t n) const {
   if (buffer.batch_axis < 0) {
     core::unpack(buffer, n, executor_.address(index), values.data());
   } else {
-    unpack_samples(buffer, n, executor_.address(index), &scratch, values.data());
+    io::unpack_samples(buffer, n, executor_.address(index), &scratch, values.data());
   }
   return values;
 }

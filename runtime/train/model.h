@@ -53,9 +53,6 @@ class Model {
 
 const char* graph_kind_name(plan::GraphKind kind);
 
-// The command that makes the program with another optimizer.
-std::string recompile_command(const core::PlanView& view, const std::string& optimizer);
-
 // `fields` and, after them, those inputs of the program's graph of a kind that are not among them. Without such a graph: `fields`.
 std::vector<io::Field> with_inputs_of(const core::PlanView& view, plan::GraphKind kind, std::vector<io::Field> fields,
                                       bool optional);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/io/printable.h"
+#include "runtime/io/program_tensors.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/exit_code.h"
 #include "runtime/train/hyper_range.h"
@@ -192,7 +193,7 @@ std::string fault_of_values(const core::PlanView& view, const Options& options) 
   const char* compiled = view.find_fact("optimizer");
   if (!options.optimizer.empty() && (compiled == nullptr || options.optimizer != compiled)) {
     return absl::StrCat("--optimizer ", options.optimizer, ": this program was compiled with '", compiled == nullptr ? "" : compiled,
-                        "'; recompile: ", recompile_command(view, options.optimizer));
+                        "'; recompile: ", io::recompile_command(view, options.optimizer));
   }
   if (options.schedule.has_value()) {
     if (auto schedule = parse_schedule(*options.schedule); !schedule.ok()) {

@@ -15,7 +15,7 @@
 #include "runtime/io/sources.h"
 #include "runtime/train/evaluate.h"
 #include "runtime/train/picture.h"
-#include "runtime/train/samples.h"
+#include "runtime/io/samples.h"
 
 namespace mxc::train {
 namespace {
@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<Answer>> infer(Model* model, GraphRunner* runner, con
   for (const plan::Binding& binding : view.outputs(runner->graph())) {
     const plan::Buffer& buffer = view.buffer(binding.buffer);
     if (binding.kind != plan::OutputKind::output || buffer.batch_axis < 0) continue;
-    answers.push_back({view.text(binding.name), buffer.dtype, sample_shape(buffer), ""});
+    answers.push_back({view.text(binding.name), buffer.dtype, io::sample_shape(buffer), ""});
     buffers.push_back(binding.buffer);
   }
   if (answers.empty()) return absl::UnimplementedError("this program's infer graph has no output with a batch axis");

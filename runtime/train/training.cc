@@ -11,14 +11,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/core/layout.h"
 #include "runtime/io/atomic_file.h"
+#include "runtime/io/initial_files.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/shuffle.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/evaluate.h"
 #include "runtime/train/event_log.h"
 #include "runtime/train/ignored_signal.h"
-#include "runtime/train/initial_files.h"
 #include "runtime/train/interrupt.h"
 #include "runtime/train/progress_display.h"
 #include "runtime/train/schedule.h"
@@ -131,7 +132,13 @@ absl::Status Training::initialise() {
     if (!init.ok()) return init.status();
     if (absl::Status status = (*init)->run(); !status.ok()) return status;
   }
-  return take_initial_files(*model_);
+  auto given = io::read_initial_files(model_->view());
+  if (!given.ok()) return given.status();
+  for (const auto& [index, tensor] : *given) {
+    const plan::Buffer& buffer = model_->view().buffer(index);
+    core::pack(buffer, core::batch_capacity(buffer), tensor.bytes.data(), model_->storage().address(buffer));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Training::resume() {

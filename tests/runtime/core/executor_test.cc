@@ -278,6 +278,93 @@ TEST(Executor, SaysWhichItemsUseABuffer) {
   EXPECT_EQ(e.use(weight).last_write, 2);
 }
 
+TEST(Executor, PartsOfAGraph) {
+  PlanBuilder b;
+  uint32_t x = b.buffer({.dims = {}, .space = Space::io}), y = b.buffer({.dims = {}, .space = Space::io});
+  uint32_t z = b.buffer({.dims = {}, .space = Space::io});
+  b.begin_graph("g", GraphKind::user, 0);
+  b.step({.kernel = twice_plus_one, .args = {in(x), out(y)}});
+  b.step({.kernel = twice_plus_one, .args = {in(y), out(z)}});
+  b.step({.kernel = accumulate, .args = {in(x), inout(z)}});
+  b.end_graph();
+  Ready r(b);
+  Executor first, rest, none;
+  Selection selection{.end = 1};
+  ASSERT_TRUE(Executor::create(r.program, r.view, 0, r.storage, &r.pool, &first, &selection).ok());
+  const uint8_t keep[] = {1, 0, 1};
+  selection = {.first = 1, .keep = keep};
+  ASSERT_TRUE(Executor::create(r.program, r.view, 0, r.storage, &r.pool, &rest, &selection).ok());
+  selection = {.first = 3};
+  ASSERT_TRUE(Executor::create(r.program, r.view, 0, r.storage, &r.pool, &none, &selection).ok());
+  EXPECT_EQ(first.top_level_items(), 1u);
+  EXPECT_EQ(rest.top_level_items(), 1u);
+  EXPECT_EQ(rest.use(z).last_write, 0);  // counted in the part
+  EXPECT_EQ(rest.use(y).first_read, -1);
+  *r.floats(x) = 3;
+  *r.floats(z) = 100;
+  ASSERT_TRUE(first.run(1).ok());
+  EXPECT_EQ(*r.floats(y), 7);
+  EXPECT_EQ(*r.floats(z), 100);
+  ASSERT_TRUE(rest.run(1).ok());
+  EXPECT_EQ(*r.floats(z), 103);
+  ASSERT_TRUE(none.run(1).ok());
+}
+
+TEST(Executor, APersistentBufferIsBoundWithWhatLiesInIt) {
+  PlanBuilder b;
+  uint32_t w = b.buffer({.dims = {32}, .space = Space::persistent}), x = b.buffer({.dims = {}, .space = Space::io});
+  uint32_t half = b.buffer({.dims = {16}, .space = Space::persistent, .offset = 64});
+  uint32_t reaching = b.buffer({.dims = {32}, .space = Space::persistent, .offset = 64});
+  b.begin_graph("g", GraphKind::train, 0);
+  b.step({.kernel = twice_plus_one, .args = {in(x), out(half)}});
+  b.step({.kernel = twice_plus_one, .args = {in(x), out(w)}});
+  b.end_graph();
+  Ready r(b);
+  Executor e = r.executor();
+  EXPECT_EQ(e.bind(w, nullptr).code, Code::invalid_argument);  // `reaching` lies in it in part
+  EXPECT_STREQ(e.bind(w, nullptr).text, "buffer 3 lies in part in buffer 0");
+  EXPECT_EQ(e.bind(99, nullptr).code, Code::invalid_argument);
+  r.built.records<plan::Buffer>(r.built.header().buffers)[reaching].offset = 128;
+  alignas(plan::kAlign) float mine[32] = {};
+  ASSERT_TRUE(e.bind(w, mine).ok());
+  *r.floats(x) = 2;
+  ASSERT_TRUE(e.run(1).ok());
+  EXPECT_EQ(mine[0], 5);
+  EXPECT_EQ(mine[16], 5);
+  EXPECT_EQ(*r.floats(w), 0);
+  EXPECT_EQ(e.address(half), mine + 16);
+  ASSERT_TRUE(e.bind(w, nullptr).ok());
+  ASSERT_TRUE(e.run(1).ok());
+  EXPECT_EQ(*r.floats(w), 5);
+}
+
+TEST(Executor, FollowsALentArena) {
+  PlanBuilder b;
+  uint32_t x = b.buffer({.dims = {}, .space = Space::io}), inner = b.buffer({.dims = {}}), y = b.buffer({.dims = {}, .space = Space::io});
+  b.begin_graph("g", GraphKind::infer, 0);
+  b.step({.kernel = twice_plus_one, .args = {in(x), out(inner)}});
+  b.step({.kernel = twice_plus_one, .args = {in(inner), out(y)}});
+  b.end_graph();
+  Ready r(b);
+  ASSERT_TRUE(Storage::create(r.view, &r.storage, Arenas::lent).ok());
+  Region regions[2];
+  for (Region& region : regions) ASSERT_TRUE(map_region(r.view.devices()[0].arena_bytes, &region));
+  r.storage.lend_arena(0, regions[0].base);
+  Executor e = r.executor();
+  *r.floats(x) = 1;
+  ASSERT_TRUE(e.run(1).ok());
+  EXPECT_EQ(*static_cast<float*>(regions[0].base), 3);
+  EXPECT_EQ(*static_cast<float*>(regions[1].base), 0);
+  r.storage.lend_arena(0, regions[1].base);
+  e.follow_storage();
+  *r.floats(x) = 2;
+  ASSERT_TRUE(e.run(1).ok());
+  EXPECT_EQ(*static_cast<float*>(regions[0].base), 3);
+  EXPECT_EQ(*static_cast<float*>(regions[1].base), 5);
+  EXPECT_EQ(*r.floats(y), 11);
+  for (const Region& region : regions) unmap_region(region);
+}
+
 TEST(Executor, RefusesStepsItCannotRun) {
   PlanBuilder b;
   uint32_t x = b.buffer({.dims = {}});

@@ -56,6 +56,24 @@ TEST(Storage, HyperParameters) {
   EXPECT_EQ(*static_cast<int64_t*>(storage.address(view.buffer(view.hypers()[2].buffer))), 123456789012);
 }
 
+TEST(Storage, IntegersArriveExactly) {
+  PlanBuilder b;
+  b.hyper("seed", 0, DType::i64);
+  b.hyper("low", 0, DType::i32);
+  b.hyper("real", 0, DType::f64);
+  BuiltPlan built = b.build();
+  PlanView view;
+  ASSERT_TRUE(PlanView::open(built.program(), &view).ok());
+  Storage storage;
+  ASSERT_TRUE(Storage::create(view, &storage).ok());
+  const uint64_t seed = 0xfedcba9876543211u;
+  for (uint32_t hyper = 0; hyper < 3; ++hyper) storage.set_hyper_integer(view, hyper, seed);
+  const auto at = [&](uint32_t hyper) { return storage.address(view.buffer(view.hypers()[hyper].buffer)); };
+  EXPECT_EQ(*static_cast<uint64_t*>(at(0)), seed);
+  EXPECT_EQ(*static_cast<uint32_t*>(at(1)), 0x76543211u);
+  EXPECT_EQ(*static_cast<double*>(at(2)), static_cast<double>(seed));
+}
+
 TEST(Storage, ScalarsOfEveryDtype) {
   for (DType dtype : {DType::f32, DType::f64, DType::i8, DType::u8, DType::i32, DType::i64}) {
     double bytes;

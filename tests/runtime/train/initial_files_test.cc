@@ -1,5 +1,5 @@
 // Parameters that begin with a file: from each kind of file, in a layout of blocks too, and what is wrong with files.
-#include "runtime/train/initial_files.h"
+#include "runtime/io/initial_files.h"
 
 #include <cstring>
 

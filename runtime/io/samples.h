@@ -7,7 +7,7 @@
 
 #include "runtime/core/plan_view.h"
 
-namespace mxc::train {
+namespace mxc::io {
 
 // Shape of one sample: the buffer's extents without the batch axis, which stays with extent batch_unit if that is above 1.
 std::vector<int64_t> sample_shape(const plan::Buffer& buffer);
@@ -20,4 +20,4 @@ bool is_sample_major(const plan::Buffer& buffer);
 void pack_samples(const plan::Buffer& buffer, int64_t n, const void* rows, std::vector<char>* scratch, void* physical);
 void unpack_samples(const plan::Buffer& buffer, int64_t n, const void* physical, std::vector<char>* scratch, void* rows);
 
-}  // namespace mxc::train
+}  // namespace mxc::io

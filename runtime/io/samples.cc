@@ -1,12 +1,12 @@
 // See samples.h. The plain form in between is row-major with the batch axis where the buffer has it:
 // plain[outer][sample][inner] <-> rows[sample][outer][inner].
-#include "runtime/train/samples.h"
+#include "runtime/io/samples.h"
 
 #include <cstring>
 
 #include "runtime/core/layout.h"
 
-namespace mxc::train {
+namespace mxc::io {
 namespace {
 
 struct Split {
@@ -71,4 +71,4 @@ void unpack_samples(const plan::Buffer& buffer, int64_t n, const void* physical,
   });
 }
 
-}  // namespace mxc::train
+}  // namespace mxc::io

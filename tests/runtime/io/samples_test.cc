@@ -1,11 +1,11 @@
 // Samples against buffers whose batch axis is not the first, checked by plain index arithmetic.
-#include "runtime/train/samples.h"
+#include "runtime/io/samples.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/runtime/plan_builder.h"
 
-namespace mxc::train {
+namespace mxc::io {
 namespace {
 
 using namespace mxc::test;
@@ -64,4 +64,4 @@ TEST(Samples, UnitAboveOneAndTransposed) {
 }
 
 }  // namespace
-}  // namespace mxc::train
+}  // namespace mxc::io
