@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,6 +21,7 @@
 #include <new>
 
 #include "runtime/core/array.h"
+#include "runtime/core/spin.h"
 
 namespace mxc::core {
 
@@ -38,35 +38,6 @@ void futex_wait(std::atomic<uint32_t>& word, uint32_t expected) {
 
 void futex_wake(std::atomic<uint32_t>& word, int count) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
-}
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-int64_t nanoseconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-// Spins until `ready` or for about `budget` nanoseconds; says whether it became ready.
-template <typename Ready>
-bool spin(int64_t budget, Ready ready) {
-  if (ready()) return true;
-  if (budget == 0) return false;
-  int64_t end = nanoseconds() + budget;
-  do {
-    for (int i = 0; i < 32; ++i) {
-      relax();
-      if (ready()) return true;
-    }
-  } while (nanoseconds() < end);
-  return false;
 }
 
 }  // namespace

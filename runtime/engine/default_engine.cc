@@ -23,17 +23,18 @@ std::unique_ptr<Engine> make_engine() {
   return *std::move(engine);
 }
 
+// In a child without an engine of its own this does nothing.
 void wait_at_exit() { current.load(std::memory_order_acquire)->wait_all().IgnoreError(); }
 
 }  // namespace
 
 Engine& default_engine() {
   Engine* engine = current.load(std::memory_order_acquire);
-  if (engine != nullptr) return *engine;
+  if (engine != nullptr && !engine->inherited()) return *engine;
   std::unique_ptr<Engine> made = make_engine();
-  // Two threads may come here at once: one engine stays, the other ends unused.
+  // Two threads may come here at once: one engine stays, the other ends unused. A forked child leaves its parent's engine as it is.
   if (!current.compare_exchange_strong(engine, made.get(), std::memory_order_acq_rel)) return *engine;
-  std::atexit(wait_at_exit);
+  if (engine == nullptr) std::atexit(wait_at_exit);
   return *made.release();
 }
 

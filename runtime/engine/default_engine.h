@@ -10,7 +10,7 @@ namespace mxc::engine {
 
 // Made at the first call: a thread per CPU in the compute lane, one in each other lane; the serial engine if the system grants no
 // threads. It is never destroyed, so that arrays with static storage may end after it; at `exit` the process waits for all its
-// operations.
+// operations. The child of a fork gets one of its own; variables of its parent's stay with the parent's.
 // Threads: callable from any, also at once.
 Engine& default_engine();
 

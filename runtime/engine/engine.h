@@ -17,50 +17,41 @@
 //    between, which orders memory: what one operation wrote, the next holder sees.
 // 5. A variable's error is read and written only under the lock by an operation that holds the variable: so it is a value like the
 //    variable's data, and which operations fail does not depend on timing.
-// 6. The naive engine runs each operation whole, in the order of pushing, and keeps no queues: it is the oracle of the others.
+// 6. An operation runs on the thread that pushes it only if it is cheap, has all its holds, and its lane is idle: it overtakes nothing,
+//    and the pushing thread is outside of all bodies, so that nothing waits for itself.
+// 7. The naive engine runs each operation whole, in the order of pushing, and keeps no queues: it is the oracle of the others.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/core/plan.h"
+#include "runtime/engine/fork_mark.h"
+#include "runtime/engine/small_function.h"
 #include "runtime/engine/trace.h"
+#include "runtime/engine/variable.h"
 
 namespace mxc::engine {
 
 using plan::Lane;
 constexpr int kLanes = 4;
 
-class Engine;
-// The engine's records (operation.h).
-struct Operation;
-struct VariableState;
-
-// A handle to a resource known to one engine; copies mean the same resource. It lives while a handle or an operation names it.
-class Variable {
- public:
-  Variable() = default;  // no variable
-  explicit operator bool() const { return state_ != nullptr; }
-  bool operator==(const Variable& other) const { return state_ == other.state_; }
-
- private:
-  friend class Engine;
-  std::shared_ptr<VariableState> state_;
-};
+class Dispatcher;  // what an engine is inside (dispatcher.h)
+struct Operation;  // its records (operation.h)
 
 // How an operation is known and scheduled.
 struct Traits {
-  std::string name = {};  // for errors and the trace
+  const char* name = "";  // for errors and the trace; outlives the operation
   Lane lane = Lane::compute;
   int32_t priority = 0;  // larger first among operations of a lane that are ready; then the older first
+  // The body takes a microsecond or so and waits for nothing: it may run within `push`, and a thread may take several at once.
+  bool cheap = false;
 };
 
 // Ends an asynchronous operation: called once, from any thread. Dropped without a call, it ends the operation with an error.
@@ -73,9 +64,9 @@ class Completion {
   void operator()(absl::Status status);
 
  private:
-  friend class Engine;
-  Completion(Engine* engine, Operation* operation) : engine_(engine), operation_(operation) {}
-  Engine* engine_;  // null: called or moved from
+  friend class Dispatcher;
+  Completion(Dispatcher* dispatcher, Operation* operation) : dispatcher_(dispatcher), operation_(operation) {}
+  Dispatcher* dispatcher_;  // null: called or moved from
   Operation* operation_;
 };
 
@@ -86,11 +77,16 @@ struct Hold {
   uint32_t first = 0, last = 0;
 };
 
+// Captures of up to so many bytes are queued without an allocation.
+constexpr size_t kInlineCapture = 96;
+// What an operation does with items [first, end); `done` ends an asynchronous one and is null for the others.
+using Body = SmallFunction<absl::Status(uint32_t first, uint32_t end, Completion* done), kInlineCapture>;
+
 class Engine {
  public:
   struct Options {
     bool naive = false;
-    int threads[kLanes] = {1, 1, 1, 1};  // of each lane, at least 1; ignored if naive
+    int threads[kLanes] = {1, 1, 1, 1};  // of each lane, 1 to 256; ignored if naive
     size_t run_ahead = 4096;             // operations pushed and not ended at which `push` waits, at least 1
   };
 
@@ -100,26 +96,47 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  Variable variable(std::string name);
+  // `name` and `bytes` are what the trace says of it.
+  Variable variable(std::string name, uint64_t bytes = 0);
 
-  // Queues `body`. `reads` and `mutates` may overlap and repeat; to mutate includes to read.
+  // Queues `body()`, which returns an absl::Status. `reads` and `mutates` may overlap and repeat; to mutate includes to read.
   // If a named variable carries an error when the operation's turn comes, the body is not called, and the operation ends with that error.
-  // An error that the operation ends with is carried by all that it mutates. A body that throws ends with an error.
+  // An error that the operation ends with is carried by all that it mutates. One that it made itself begins with its name, as in
+  // "add: MESSAGE". A body that throws ends with an error.
+  // Allocates nothing once as many operations have been queued at a time, if the body's capture takes at most kInlineCapture bytes.
+  // Requires: variables of this engine.
   // Threads: all pushes are callable from any thread, bodies included. A push from outside waits while `run_ahead` operations are
-  // unfinished. Bodies must not wait for the engine.
-  void push(Traits traits, const std::vector<Variable>& reads, const std::vector<Variable>& mutates,
-            std::function<absl::Status()> body);
+  // unfinished, until half of them have ended. Bodies must not wait for the engine.
+  template <typename F>
+    requires std::is_invocable_r_v<absl::Status, F&>
+  void push(const Traits& traits, Variables reads, Variables mutates, F body) {
+    submit(traits, reads, mutates,
+           Body([body = std::move(body)](uint32_t, uint32_t, Completion*) mutable -> absl::Status { return body(); }), false);
+  }
 
-  // The same for an operation that ends when `start` has returned and the completion has been called, in whichever order.
-  void push_async(Traits traits, const std::vector<Variable>& reads, const std::vector<Variable>& mutates,
-                  std::function<void(Completion)> start);
+  // The same for an operation that ends when `start(Completion)` has returned and the completion has been called, in whichever order.
+  template <typename F>
+    requires std::is_invocable_v<F&, Completion>
+  void push_async(const Traits& traits, Variables reads, Variables mutates, F start) {
+    submit(traits, reads, mutates, Body([start = std::move(start)](uint32_t, uint32_t, Completion* done) mutable {
+             start(std::move(*done));
+             return absl::OkStatus();
+           }),
+           true);
+  }
 
   // Queues an operation of `items` >= 1 items. `body(first, end)` runs items [first, end); calls cover the items in order.
   // When it fails, or a variable acquired for an item carries an error, no later item runs; what it still holds for writing, or
   // would have, carries the error; variables released before do not.
   // Requires: holds sorted by `first`; those of one variable do not overlap in items; last < items.
-  void push_staged(Traits traits, std::vector<Hold> holds, uint32_t items,
-                   std::function<absl::Status(uint32_t first, uint32_t end)> body);
+  template <typename F>
+    requires std::is_invocable_r_v<absl::Status, F&, uint32_t, uint32_t>
+  void push_staged(const Traits& traits, const std::vector<Hold>& holds, uint32_t items, F body) {
+    submit_staged(traits, holds, items,
+                  Body([body = std::move(body)](uint32_t first, uint32_t end, Completion*) mutable -> absl::Status {
+                    return body(first, end);
+                  }));
+  }
 
   // Takes the error off a variable, in program order: operations pushed later run again.
   void recover(const Variable& variable);
@@ -132,54 +149,22 @@ class Engine {
   // Waits for every operation pushed before. Returns the error of the oldest operation that failed since the last call.
   absl::Status wait_all();
 
-  // Records what runs into `trace` from now on (null: no more). It must outlive its use; call while nothing runs.
+  // Records what runs, and who waits, into `trace` from now on (null: no more). It must outlive its use; call while nothing runs.
   void set_trace(Trace* trace);
   Trace* trace();
 
+  // An engine does not survive a fork: its threads are not in the child, and what it was doing is unknown. In the child process
+  // this is true, pushes do nothing (the body is dropped without a call), waits return FailedPrecondition, and the destructor leaves
+  // everything as it is. The parent notices nothing. A child makes an engine of its own; `default_engine` does.
+  bool inherited() const { return mark_.inherited(); }
+
  private:
-  friend class Completion;
-  struct LaneQueue;
-  using Lock = std::unique_lock<std::mutex>;
-
   explicit Engine(const Options& options);
-  absl::Status start_threads();
-  void lane_main(int lane, int number);
+  void submit(const Traits& traits, Variables reads, Variables mutates, Body&& body, bool asynchronous);
+  void submit_staged(const Traits& traits, const std::vector<Hold>& holds, uint32_t items, Body&& body);
 
-  // All that follow require the lock; those that take it as an argument give it away meanwhile.
-  void submit(std::unique_ptr<Operation> operation, Lock& lock);
-  void wait_for_room(Lock& lock);
-  void enqueue(Operation& operation);
-  bool acquire(Operation& operation);
-  void release_ended(Operation& operation);
-  void grant_waiting(VariableState& variable);
-  void schedule(Operation& operation);
-  void run(Operation& operation, Lock& lock);
-  void run_stage(Operation& operation, uint32_t end, Lock& lock);
-  void start_asynchronous(Operation& operation, Lock& lock);
-  void fail(Operation& operation, absl::Status status);
-  bool leave_stage(Operation& operation, uint32_t end);
-  void retire(Operation& operation);
-  void drain(Lock& lock);
-
-  void complete(Operation& operation, absl::Status status);
-  absl::Status wait_for(const Variable& variable, bool write);
-  bool inside_body() const;
-
-  const Options options_;
-  std::vector<std::thread> threads_;
-
-  std::mutex mutex_;                    // guards all below, every VariableState and every Operation outside its body
-  std::condition_variable progress_;    // an operation ended
-  Operation* oldest_ = nullptr;         // unfinished operations, linked in the order of pushing
-  Operation* newest_ = nullptr;
-  size_t unfinished_ = 0;
-  uint64_t next_sequence_ = 0;
-  uint64_t failed_sequence_ = 0;        // of first_error_
-  absl::Status first_error_;
-  std::unique_ptr<LaneQueue[]> lanes_;  // ready operations
-  Trace* trace_ = nullptr;
-  bool draining_ = false;               // naive: a thread runs the queue
-  bool stopping_ = false;
+  const ForkMark mark_;
+  std::unique_ptr<Dispatcher> dispatcher_;
 };
 
 }  // namespace mxc::engine

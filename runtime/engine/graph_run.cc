@@ -44,9 +44,20 @@ void add_holds(const VariableUse& v, std::vector<Hold>& holds) {
 // Writes each step into a trace, as events within the operation's, and hands on to the caller's observer.
 struct StepTrace {
   Trace* trace;
-  const std::vector<std::string>& names;
+  const core::PlanView& view;
+  int64_t n;
   core::Observer next;
   int64_t began = 0;
+
+  Trace::Sizes sizes(const plan::Step& step) const {
+    Trace::Sizes sizes;
+    for (const plan::Arg& arg : view.args(step)) {
+      const uint64_t bytes = core::used_bytes(view.buffer(arg.buffer), n);
+      if (arg.access != plan::Access::write) sizes.read += bytes;
+      if (arg.access != plan::Access::read) sizes.written += bytes;
+    }
+    return sizes;
+  }
 
   core::Observer observer() {
     core::Observer observer;
@@ -66,7 +77,8 @@ struct StepTrace {
     };
     observer.step_end = [](void* context, uint32_t step) {
       StepTrace& self = *static_cast<StepTrace*>(context);
-      self.trace->add(self.names[step], "step", self.began, Trace::now());
+      const plan::Step& record = self.view.step(step);
+      self.trace->add(self.view.text(record.name), "step", self.began, Trace::now(), self.sizes(record));
       if (self.next.step_end != nullptr) self.next.step_end(self.next.context, step);
     };
     return observer;
@@ -87,30 +99,30 @@ absl::StatusOr<CompiledGraph> CompiledGraph::create(core::Executor* executor, co
   }
   CompiledGraph graph;
   graph.executor_ = executor;
+  graph.view_ = view;
   uint32_t items = executor->top_level_items();
   graph.holds_.push_back({std::move(memory), true, 0, items == 0 ? 0 : items - 1});
   for (const VariableUse& use : uses) add_holds(use, graph.holds_);
-  std::vector<std::string> names;
-  for (const plan::Step& step : view.steps()) names.emplace_back(view.text(step.name));
-  graph.step_names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
   return graph;
 }
 
-void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority, std::function<absl::Status()> prepare,
+void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority, Prepare prepare,
                 const core::Observer* watcher) {
   core::Executor* executor = graph.executor_;
-  uint32_t items = executor->top_level_items();
-  auto body = [&engine, executor, n, items, prepare = std::move(prepare), names = graph.step_names_, watcher](uint32_t first, uint32_t end) {
+  const uint32_t items = executor->top_level_items();
+  auto body = [&engine, executor, view = graph.view_, n, watcher, prepare = std::move(prepare)](uint32_t first, uint32_t end) mutable {
     if (first == 0 && prepare) {
       absl::Status status = prepare();
       if (!status.ok()) return status;
     }
+    end = std::min(end, executor->top_level_items());  // a graph without items is an operation of one
     Trace* trace = engine.trace();
-    if (trace == nullptr) return from_core(executor->run_items(n, first, std::min(end, items), watcher));
-    StepTrace steps{trace, *names, watcher == nullptr ? core::Observer() : *watcher};
+    if (trace == nullptr) return from_core(executor->run_items(n, first, end, watcher));
+    StepTrace steps{trace, view, n, watcher == nullptr ? core::Observer() : *watcher};
     core::Observer observer = steps.observer();
-    return from_core(executor->run_items(n, first, std::min(end, items), &observer));
+    return from_core(executor->run_items(n, first, end, &observer));
   };
+  static_assert(sizeof body <= kInlineCapture, "a run of a graph allocates");
   engine.push_staged({.name = executor->name(), .lane = Lane::compute, .priority = priority}, graph.holds_, std::max(items, 1u),
                      std::move(body));
 }

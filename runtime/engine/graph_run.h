@@ -7,9 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,28 +22,31 @@ struct BoundVariable {
   Variable variable;
 };
 
+// What is called before a run. A capture of up to 32 bytes costs no allocation.
+using Prepare = SmallFunction<absl::Status(), 32>;
+
 class CompiledGraph {
  public:
   // `memory` is the variable of the storage that the executor runs in: it is mutated during the whole run, so that graphs in one
-  // arena run one after the other. Buffers of `bound` that the graph does not touch are left out. The executor must outlive
-  // every run.
+  // arena run one after the other. Buffers of `bound` that the graph does not touch are left out. The executor and the Plan must
+  // outlive every run.
   static absl::StatusOr<CompiledGraph> create(core::Executor* executor, const core::PlanView& view, Variable memory,
                                               const std::vector<BoundVariable>& bound);
 
   const std::vector<Hold>& holds() const { return holds_; }
 
  private:
-  friend void push_graph(Engine&, const CompiledGraph&, int64_t, int32_t, std::function<absl::Status()>, const core::Observer*);
+  friend void push_graph(Engine&, const CompiledGraph&, int64_t, int32_t, Prepare, const core::Observer*);
 
   core::Executor* executor_ = nullptr;
+  core::PlanView view_;
   std::vector<Hold> holds_;
-  std::shared_ptr<const std::vector<std::string>> step_names_;  // by step of the Plan, for the trace
 };
 
 // Queues a run with n samples. `prepare` (may be empty) is called before the first item, on the running thread: the place to set
 // hyper-parameters and to bind caller memory. A wrong n ends the operation with InvalidArgument. `observer` (may be null) is told of
-// items and steps, and outlives the run.
-void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority = 0,
-                std::function<absl::Status()> prepare = nullptr, const core::Observer* observer = nullptr);
+// items and steps, and outlives the run. With a trace, each step is an event of its own, with the bytes of its arguments.
+void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t priority = 0, Prepare prepare = nullptr,
+                const core::Observer* observer = nullptr);
 
 }  // namespace mxc::engine

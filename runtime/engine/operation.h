@@ -1,10 +1,8 @@
-// The engine's records: what a variable and an operation are inside. Used by engine.cc alone; all guarded by the engine's lock.
+// The engine's records: what a variable and an operation are inside. Used by the dispatcher alone; all guarded by its lock unless noted.
 #pragma once
 
 #include <algorithm>
-#include <deque>
-#include <functional>
-#include <memory>
+#include <condition_variable>
 #include <string>
 #include <vector>
 
@@ -12,60 +10,72 @@
 
 namespace mxc::engine {
 
-// One hold in a variable's queue.
+// One hold of an unfinished operation.
 struct Entry {
+  VariableState* variable;
   Operation* operation;
-  std::shared_ptr<VariableState> variable;
-  bool write;
   uint32_t first, last;  // items
+  bool write;
   bool granted = false;
-  bool awaited = false;  // the operation stands before item `first` and counts this entry in `missing`
+  bool awaited = false;   // the operation stands before item `first` and counts this entry in `missing`
+  Entry* next = nullptr;  // in the variable's queue
 };
 
-struct VariableState {
-  std::string name;
-  std::deque<Entry*> waiting;  // not yet granted, in the order of pushing
-  uint32_t readers = 0;        // granted and not released
+struct VariableState : VariableReferences {
+  const std::string name;
+  const uint64_t bytes;
+  uint32_t entries = 0;                               // of unfinished operations; above 0 they count as one reference
+  Entry *first_waiting = nullptr, *last_waiting = nullptr;  // not yet granted, in the order of pushing
+  uint32_t readers = 0;                               // granted and not released
   bool writer = false;
   absl::Status error;
-  uint64_t named_by = 0;       // sequence of the operation that last named it, and the place among its entries:
-  size_t named_at = 0;         // finds repeated names
+  uint64_t named_by = 0;  // sequence of the operation that last named it, and the place among its entries: finds repeated names
+  size_t named_at = 0;
+
+  VariableState(std::string name, uint64_t bytes) : name(std::move(name)), bytes(bytes) {}
 };
 
-// What a thread in `wait` looks at.
-struct WaitResult {
-  bool done = false;
+// A thread that waits, on its stack.
+struct Waiter {
+  std::atomic<bool> done{false};  // set under the lock; looked at without it by acquire, after which the lock is taken all the same
+  std::condition_variable wake;
   absl::Status status;
+  uint64_t last = 0;  // wait_all: until every operation up to this sequence has ended
+  Waiter* next = nullptr;
 };
 
 struct Operation {
   Traits traits;
-  uint64_t sequence = 0;               // in the order of pushing, from 1
+  uint64_t sequence = 0;  // in the order of pushing, from 1
   Operation *older = nullptr, *newer = nullptr;
+  Operation* next = nullptr;  // in the run of a ready queue, or in the list of free records
 
-  // Exactly one of these: a body over items, an asynchronous start, a waiting thread; none: nothing to run (recover).
-  std::function<absl::Status(uint32_t, uint32_t)> body;
-  std::function<void(Completion)> start;
-  WaitResult* waiter = nullptr;
+  // A body, or a waiting thread; neither: nothing to run (recover).
+  Body body;
+  bool asynchronous = false;  // the body starts it, and its completion ends it
+  Waiter* waiter = nullptr;
   bool clears_errors = false;
-  int open_ends = 0;                   // of a started asynchronous operation
+  int open_ends = 0;  // of a started asynchronous operation
 
-  std::vector<Hold> holds;             // moved into `entries` when enqueued
-  bool merge_names = true;             // the same variable may be named several times
-  std::vector<Entry> entries;          // sorted by `first`; never resized once enqueued
-  std::vector<uint32_t> by_last;       // the same sorted by `last`
+  std::vector<Entry> entries;     // sorted by `first`; never resized once enqueued
+  std::vector<uint32_t> by_last;  // the same sorted by `last`; empty: in the order of `entries`
   uint32_t items = 1, next_item = 0;
-  size_t acquired = 0, checked = 0;    // entries[0, acquired) begin at or before next_item; errors of [0, checked) are noted
-  size_t released = 0;                 // by_last[0, released) have ended
-  size_t missing = 0;                  // awaited entries that are not granted
+  size_t acquired = 0, checked = 0;  // entries[0, acquired) begin at or before next_item; errors of [0, checked) are noted
+  size_t released = 0;               // so many have ended, in the order of `by_last`
+  size_t missing = 0;                // awaited entries that are not granted
   absl::Status status;
-  int64_t began = 0;                   // for the trace
+  int64_t began = 0;  // for the trace
+
+  const Entry& entry_by_last(size_t i) const { return entries[by_last.empty() ? i : by_last[i]]; }
+
+  // One item and no wait inside: may run in a batch or on the pushing thread if it is cheap.
+  bool is_brief() const { return traits.cheap && items == 1 && !asynchronous && body; }
 
   // The item before which entries have to be acquired or released next.
   uint32_t stage_end() const {
     uint32_t end = items;
     if (acquired < entries.size()) end = std::min(end, entries[acquired].first);
-    if (released < by_last.size()) end = std::min(end, entries[by_last[released]].last + 1);
+    if (released < entries.size()) end = std::min(end, entry_by_last(released).last + 1);
     return end;
   }
 
@@ -73,8 +83,28 @@ struct Operation {
   void note_errors() {
     for (; checked < acquired; ++checked) {
       const absl::Status& error = entries[checked].variable->error;
-      if (status.ok() && !clears_errors) status = error;
+      if (!error.ok() && status.ok() && !clears_errors) status = error;
     }
+  }
+
+  // Bytes of the variables that it reads and of those that it mutates.
+  Trace::Sizes sizes() const {
+    Trace::Sizes sizes;
+    for (const Entry& entry : entries) (entry.write ? sizes.written : sizes.read) += entry.variable->bytes;
+    return sizes;
+  }
+
+  // Makes a free record new; its vectors keep their memory. Requires: the body is gone.
+  void reset() {
+    entries.clear();
+    by_last.clear();
+    asynchronous = clears_errors = false;
+    waiter = nullptr;
+    next = nullptr;
+    items = 1;
+    next_item = 0;
+    acquired = checked = released = missing = 0;
+    status = absl::OkStatus();
   }
 };
 

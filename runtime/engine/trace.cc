@@ -29,6 +29,14 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
+// The sizes of an event as a member of its object.
+std::string arguments(const Trace::Sizes& sizes) {
+  std::string members;
+  if (sizes.read != 0) absl::StrAppend(&members, "\"bytes read\": ", sizes.read);
+  if (sizes.written != 0) absl::StrAppend(&members, members.empty() ? "" : ", ", "\"bytes written\": ", sizes.written);
+  return members.empty() ? "" : absl::StrCat(", \"args\": {", members, "}");
+}
+
 }  // namespace
 
 int64_t Trace::now() {
@@ -45,13 +53,13 @@ int Trace::thread_number() {
   return place->second;
 }
 
-void Trace::add(std::string name, std::string category, int64_t begin, int64_t end) {
+void Trace::add(std::string name, std::string category, int64_t begin, int64_t end, Sizes sizes) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (events_.size() == capacity_) {
     ++dropped_;
     return;
   }
-  events_.push_back({std::move(name), std::move(category), begin, end, thread_number()});
+  events_.push_back({std::move(name), std::move(category), begin, end, sizes, thread_number()});
 }
 
 std::string Trace::json() const {
@@ -69,10 +77,10 @@ std::string Trace::json() const {
     separator = ",\n";
   }
   for (const Event* event : sorted) {
-    absl::StrAppendFormat(&result, "%s{\"name\": %s, \"cat\": %s, \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}",
+    absl::StrAppendFormat(&result, "%s{\"name\": %s, \"cat\": %s, \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f%s}",
                           separator, quoted(event->name), quoted(event->category), event->thread,
                           static_cast<double>(event->begin - zero) * 1e-3,
-                          static_cast<double>(event->end - event->begin) * 1e-3);
+                          static_cast<double>(event->end - event->begin) * 1e-3, arguments(event->sizes));
     separator = ",\n";
   }
   absl::StrAppend(&result, "\n], \"otherData\": {\"dropped_events\": ", dropped_, "}}\n");

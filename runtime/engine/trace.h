@@ -19,16 +19,23 @@ class Trace {
   // Nanoseconds of the steady clock, the time of all events.
   static int64_t now();
 
-  // The calling thread (known by its system name) did `name` from `begin` to `end`. `category` is a lane or "step".
-  void add(std::string name, std::string category, int64_t begin, int64_t end);
+  // Bytes of what an event reads and writes; zeros are not shown.
+  struct Sizes {
+    uint64_t read = 0, written = 0;
+  };
 
-  // {"traceEvents": [...]}: complete events ("ph": "X", microseconds from the first) and thread names. Events in order of begin.
+  // The calling thread (known by its system name) did `name` from `begin` to `end`. `category` is a lane, "step" or "wait".
+  void add(std::string name, std::string category, int64_t begin, int64_t end, Sizes sizes = {0, 0});
+
+  // {"traceEvents": [...]}: complete events ("ph": "X", microseconds from the first, sizes as "args") and thread names. Events in
+  // order of begin.
   std::string json() const;
 
  private:
   struct Event {
     std::string name, category;
     int64_t begin, end;
+    Sizes sizes;
     int thread;
   };
   int thread_number();  // requires mutex_

@@ -11,13 +11,15 @@ namespace mxc::io {
 BatchLoader::BatchLoader(const Dataset& dataset, int64_t batch, engine::Engine* engine)
     : dataset_(dataset), batch_(batch), engine_(engine) {
   for (Slot& slot : slots_) {
-    slot.variable = engine->variable("batch");
+    uint64_t all = 0;
     for (const Field& field : dataset.fields()) {
       const uint64_t bytes = static_cast<uint64_t>(batch * field.elements() * core::dtype_bytes(field.dtype));
+      all += bytes;
       slot.memory.push_back(std::make_unique<char[]>(bytes + plan::kAlign));
       const uintptr_t address = reinterpret_cast<uintptr_t>(slot.memory.back().get());
       slot.batch.fields.push_back(reinterpret_cast<void*>((address + plan::kAlign - 1) / plan::kAlign * plan::kAlign));
     }
+    slot.variable = engine->variable("batch", all);
   }
 }
 

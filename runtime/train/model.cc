@@ -42,7 +42,9 @@ absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program,
   auto engine = engine::Engine::create({.naive = naive});
   if (!engine.ok()) return engine.status();
   model->engine_ = *std::move(engine);
-  model->memory_ = model->engine_->variable("memory");
+  uint64_t bytes = 0;
+  for (const plan::Device& device : model->view_.devices()) bytes += device.arena_bytes + device.persistent_bytes + device.io_bytes;
+  model->memory_ = model->engine_->variable("memory", bytes);
   return model;
 }
 

@@ -1,31 +1,14 @@
 // A running step asks nobody for memory: every call of the allocator is counted while a graph runs.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-
 #include "runtime/core/executor.h"
+#include "tests/runtime/counted_allocations.h"
 #include "tests/runtime/plan_builder.h"
-
-namespace {
-std::atomic<long> allocations{0};
-}
-
-// The C library's own allocator, behind a count.
-extern "C" {
-void* __libc_malloc(size_t bytes);
-void* __libc_calloc(size_t count, size_t bytes);
-void* __libc_realloc(void* old, size_t bytes);
-void* __libc_memalign(size_t alignment, size_t bytes);
-void* malloc(size_t bytes) { return ++allocations, __libc_malloc(bytes); }
-void* calloc(size_t count, size_t bytes) { return ++allocations, __libc_calloc(count, bytes); }
-void* realloc(void* old, size_t bytes) { return ++allocations, __libc_realloc(old, bytes); }
-void* aligned_alloc(size_t alignment, size_t bytes) { return ++allocations, __libc_memalign(alignment, bytes); }
-}
 
 namespace mxc::core {
 namespace {
 
+using test::allocations;
 using test::in;
 using test::out;
 

@@ -190,13 +190,20 @@ TEST_P(BothEngines, ErrorsOfARunReachItsOutputs) {
   Ready r(b, GetParam());
   CompiledGraph graph = r.graph(0, {x, y});
   push_graph(*r.engine, graph, 9);
-  EXPECT_EQ(r.engine->wait(r.variables[y]), absl::InvalidArgumentError("graph 'eval': a run with 9 samples of at most 4"));
+  EXPECT_EQ(r.engine->wait(r.variables[y]), absl::InvalidArgumentError("eval: graph 'eval': a run with 9 samples of at most 4"));
   // The arena carries it too: what lies there is unknown.
   EXPECT_FALSE(r.engine->wait(r.memory).ok());
   r.engine->recover(r.variables[y]);
   r.engine->recover(r.memory);
   push_graph(*r.engine, graph, 2, 0, [] { return absl::CancelledError("not now"); });
-  EXPECT_EQ(r.engine->wait(r.variables[y]), absl::CancelledError("not now"));
+  EXPECT_EQ(r.engine->wait(r.variables[y]), absl::CancelledError("eval: not now"));
+  // The next run on the same memory works.
+  r.engine->recover(r.variables[y]);
+  r.engine->recover(r.memory);
+  r.at(x) = 4;
+  push_graph(*r.engine, graph, 4);
+  EXPECT_TRUE(r.engine->wait(r.variables[y]).ok());
+  EXPECT_EQ(r.at(y), 8);
 }
 
 TEST_P(BothEngines, TracesTheSteps) {
@@ -213,6 +220,7 @@ TEST_P(BothEngines, TracesTheSteps) {
   ASSERT_TRUE(r.engine->wait_all().ok());
   std::string json = trace.json();
   EXPECT_NE(json.find("\"name\": \"dense0\", \"cat\": \"step\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"args\": {\"bytes read\": 4, \"bytes written\": 4}"), std::string::npos) << json;  // a float each
   EXPECT_NE(json.find("\"name\": \"eval\", \"cat\": \"compute\""), std::string::npos) << json;
 }
 

@@ -112,7 +112,7 @@ TEST_P(BatchLoaderTest, ErrorsReachTheConsumer) {
   loader.start(counting(10));
   EXPECT_TRUE(loader.next().ok());
   const auto second = loader.next();
-  EXPECT_EQ(second.status().message(), "row is bad");
+  EXPECT_EQ(second.status().message(), "load batch: row is bad");
   loader.start({1});
   EXPECT_EQ(drain(&loader), (std::vector<int64_t>{1, -1}));
 }

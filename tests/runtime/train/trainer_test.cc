@@ -25,6 +25,9 @@ TEST_F(Trainer, WrongInput) {
             "softmax: error: " + dir_.file("none") + ": No such file or directory\n");
   EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("no/m")}, 1),
             "softmax: error: " + dir_.file("no/m") + ": cannot write: No such file or directory\n");
+  EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("m"), "--trace", dir_.file("no/trace")}, 1),
+            "softmax: error: " + dir_.file("no/trace") + ": cannot write: No such file or directory\n");
+  EXPECT_EQ(last_.out, "");  // before training
   EXPECT_EQ(error({"train", "--data", kDigits, "--save", dir_.file("m"), "--log", dir_.file("no/log")}, 1),
             "softmax: error: " + dir_.file("no/log") + ": cannot write: No such file or directory\n");
   EXPECT_EQ(error({"eval", "--data", kDigits, "--load", dir_.file("none")}, 1),

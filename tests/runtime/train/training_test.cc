@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "runtime/io/shuffle.h"
@@ -142,13 +143,26 @@ TEST_F(Trainer, NaiveEngineGivesTheSameBytes) {
 TEST_F(Trainer, TraceIsJson) {
   train("m", {"--steps", "3", "--trace", dir_.file("trace")});
   const json trace = json::parse(contents_of(dir_.file("trace")));
-  int loads = 0, updates = 0;
+  int loads = 0, updates = 0, waits = 0;
+  std::set<std::string> threads;
   for (const json& event : trace["traceEvents"]) {
-    loads += event["name"] == "load batch" ? 1 : 0;
-    updates += event["name"] == "update" ? 1 : 0;
+    if (event["ph"] == "M") threads.insert(event["args"]["name"]);
+    waits += event["name"] == "wait for memory" && event["cat"] == "wait" ? 1 : 0;
+    if (event["name"] == "load batch") {
+      ++loads;
+      EXPECT_EQ(event["cat"], "io");
+      EXPECT_EQ(event["args"]["bytes written"], 32 * (64 + 1) * 4);  // a batch of pictures of 8x8 and their labels
+    }
+    if (event["name"] == "update") {
+      ++updates;
+      // Weight and bias of 10 classes of 64 pixels, with their momentum.
+      EXPECT_EQ(event["args"]["bytes written"], 2 * 10 * (64 + 1) * 4);
+    }
   }
   EXPECT_GE(loads, 3);
   EXPECT_EQ(updates, 3);
+  EXPECT_GE(waits, 1);
+  EXPECT_TRUE(threads.contains("compute 0") && threads.contains("io 0"));
 }
 
 TEST_F(Trainer, LogIsJsonLines) {

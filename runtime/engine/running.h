@@ -1,0 +1,14 @@
+// What a thread is doing for a dispatcher.
+#pragma once
+
+namespace mxc::engine {
+
+class Dispatcher;
+
+// The dispatcher of whose operations this thread runs a body. What such a body calls must neither wait nor run others in its place.
+inline thread_local const Dispatcher* running_dispatcher = nullptr;
+
+// The lane (of whichever dispatcher) that this thread belongs to; null: none.
+inline thread_local const void* own_lane = nullptr;
+
+}  // namespace mxc::engine
