@@ -12,6 +12,7 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -141,8 +142,9 @@ class ProgramWriter {
     return it->second;
   }
 
-  uint32_t output(StringRef name, Value value) {
-    plan::Buffer buffer = describe(name, value.getLoc(), rankedType(value), plan::Role::output, plan::Space::io);
+  uint32_t output(StringRef role, StringRef name, Value value) {
+    plan::Role kind = role == "gradient" ? plan::Role::gradient : plan::Role::output;
+    plan::Buffer buffer = describe(name, value.getLoc(), rankedType(value), kind, plan::Space::io);
     buffer.offset = ioBytes_;
     ioBytes_ += align(buffer.bytes);
     return add(buffer);
@@ -161,16 +163,20 @@ class ProgramWriter {
 
     std::vector<plan::Item> items;
     firstStep_ = plan_.steps.size();
+    auto forward = function->getAttrOfType<IntegerAttr>("mx.forward_kernels");
+    int64_t kernels = 0;
     for (Operation& op : function.getBody().front().without_terminator()) {
       if (isa<mx::ViewRules>(op)) {
         addView(op);
       } else if (auto kernel = dyn_cast<mx::KernelOp>(op)) {
+        if (forward && kernels++ == forward.getInt()) graph.backward_item = plan_.steps.size() - firstStep_;
         if (failed(addKernel(kernel, function))) return failure();
       } else {
         return op.emitOpError() << "internal: is outside of any kernel";
       }
     }
     for (uint32_t step = firstStep_; step < plan_.steps.size(); ++step) items.push_back({plan::ItemKind::step, step});
+    if (forward && graph.backward_item == plan::kNone) graph.backward_item = items.size();
     plan::Block block = {};
     block.first_item = plan_.items.size();
     block.item_count = items.size();
@@ -219,11 +225,16 @@ class ProgramWriter {
       DictionaryAttr attributes = function.getResultAttrDict(i);
       StringRef role = text(attributes, "mx.role"), name = text(attributes, "mx.name");
       bool persistent = role == "parameter" || role == "state";
-      uint32_t id = persistent ? named(role, name, value.getLoc(), rankedType(value)) : output(name, value);
+      uint32_t id = persistent ? named(role, name, value.getLoc(), rankedType(value)) : output(role, name, value);
       resultBuffers_.push_back(id);
       noteBatch(graph, value);
-      plan::OutputKind kind = role == "loss" ? plan::OutputKind::loss : role == "metric" ? plan::OutputKind::metric
-                              : role == "parameter" ? plan::OutputKind::parameter : role == "state" ? plan::OutputKind::state : plan::OutputKind::output;
+      plan::OutputKind kind = llvm::StringSwitch<plan::OutputKind>(role)
+                                  .Case("loss", plan::OutputKind::loss)
+                                  .Case("metric", plan::OutputKind::metric)
+                                  .Case("parameter", plan::OutputKind::parameter)
+                                  .Case("state", plan::OutputKind::state)
+                                  .Case("gradient", plan::OutputKind::gradient)
+                                  .Default(plan::OutputKind::output);
       plan_.bindings.push_back({plan_.string(name.str()), id, kind, {}});
     }
     graph.output_count = plan_.bindings.size() - graph.first_output;

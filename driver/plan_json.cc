@@ -74,7 +74,7 @@ class Writer {
   }
 
   void binding(const plan::Binding& binding, bool output) {
-    static constexpr const char* kKinds[] = {"loss", "metric", "output", "parameter", "state"};
+    static constexpr const char* kKinds[] = {"loss", "metric", "output", "parameter", "state", "gradient"};
     json_.attribute("name", plan_.text(binding.name));
     json_.attribute("buffer", binding.buffer);
     if (output) json_.attribute("kind", kKinds[static_cast<int>(binding.kind)]);
@@ -86,6 +86,7 @@ class Writer {
     json_.attribute("kind", kKinds[static_cast<int>(graph.kind)]);
     json_.attribute("batch", graph.batch);
     json_.attribute("arena_bytes", static_cast<int64_t>(graph.arena_bytes));
+    if (graph.backward_item != plan::kNone) json_.attribute("backward_item", graph.backward_item);
     list("inputs", plan_.inputs(graph), [&](const plan::Binding& b) { binding(b, false); });
     list("outputs", plan_.outputs(graph), [&](const plan::Binding& b) { binding(b, true); });
     json_.attributeObject("block", [&] { block(plan_.block(graph.block)); });

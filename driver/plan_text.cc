@@ -21,7 +21,7 @@ const char* name(plan::GraphKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 const char* name(plan::OutputKind kind) {
-  static constexpr const char* kNames[] = {"loss", "metric", "output", "parameter", "state"};
+  static constexpr const char* kNames[] = {"loss", "metric", "output", "parameter", "state", "gradient"};
   return kNames[static_cast<int>(kind)];
 }
 const char* name(plan::StepKind kind) {
@@ -95,7 +95,10 @@ class Text {
   void writeGraph(const plan::Graph& graph) {
     out_ << "\ngraph " << plan_.text(graph.name) << " (" << name(graph.kind) << ")";
     if (graph.batch) out_ << ", up to " << graph.batch << " samples";
-    out_ << ", arena " << graph.arena_bytes << " bytes\n";
+    out_ << ", arena " << graph.arena_bytes << " bytes";
+    if (graph.backward_item != plan::kNone)
+      out_ << ", backward from item " << graph.backward_item << " of " << plan_.block(graph.block).item_count;
+    out_ << "\n";
     for (const plan::Binding& input : plan_.inputs(graph)) binding("input", input);
     for (const plan::Binding& output : plan_.outputs(graph)) binding(name(output.kind), output);
     if (options_.steps) block(plan_.block(graph.block), 1);

@@ -6,10 +6,15 @@
 //            func @eval(parameters, state, inputs) -> loss, metrics
 //            func @infer(parameters, state, inputs) -> outputs
 //            func @report(means) -> metrics     if a report is no mean over the samples, but a function of such means
+//            func @forward_backward(parameters, state, inputs) -> loss, metrics, outputs, state', gradients
+//
+// The last is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
+// @train nor @eval, and gradients are those of the sum of all <output, head gradient>, arguments of the name "<output>.head_gradient" with
+// the attribute mx.head_gradient.
 //
 // mx.gradient is replaced by the ops that compute it, an op that stands for others (CompositeRules) by those. Each function is pure SSA and
 // holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"), hypers mx.default,
-// integer inputs mx.upper_bound; results carry mx.name and mx.role ("loss", "metric", "output", "parameter", "state")
+// integer inputs mx.upper_bound; results carry mx.name and mx.role ("loss", "metric", "output", "parameter", "state", "gradient")
 // and mx.donates, the argument whose new value they are. Ops that differ between training and evaluation are replaced here
 // (ModeRules). Needs: infer-shapes.
 #include "ir/initialisers.h"
@@ -21,6 +26,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/gradient.h"
+#include "passes/graph_function.h"
 #include "passes/passes.h"
 
 using namespace mlir;
@@ -28,96 +34,9 @@ using namespace mlir;
 namespace mxc::passes {
 namespace {
 
-// A function under construction: arguments come as they are asked for.
-class Graph {
- public:
-  Graph(ModuleOp module, StringRef name) : module_(module), b(module.getContext()) {
-    b.setInsertionPointToEnd(module.getBody());
-    function = b.create<func::FuncOp>(module.getLoc(), name, b.getFunctionType({}, {}));
-    b.setInsertionPointToStart(function.addEntryBlock());
-  }
-
-  // The argument of this role and name; made at its first use.
-  Value argument(StringRef role, StringRef name, Type type, Location loc, ArrayRef<NamedAttribute> more = {}) {
-    auto [it, isNew] = arguments_.try_emplace((role + ":" + name).str(), arguments_.size());
-    if (isNew) {
-      SmallVector<NamedAttribute> attributes = {b.getNamedAttr("mx.name", b.getStringAttr(name)), b.getNamedAttr("mx.role", b.getStringAttr(role))};
-      attributes.append(more.begin(), more.end());
-      unsigned index = function.getNumArguments();
-      (void)function.insertArgument(index, type, b.getDictionaryAttr(attributes), loc);
-    }
-    return function.getArgument(it->second);
-  }
-
-  void result(StringRef role, StringRef name, Value value, Value donated = {}) {
-    SmallVector<NamedAttribute> attributes = {b.getNamedAttr("mx.name", b.getStringAttr(name)), b.getNamedAttr("mx.role", b.getStringAttr(role))};
-    if (donated) attributes.push_back(b.getNamedAttr("mx.donates", b.getI64IntegerAttr(cast<BlockArgument>(donated).getArgNumber())));
-    results_.push_back(value);
-    resultAttributes_.push_back(b.getDictionaryAttr(attributes));
-  }
-
-  void finish() {
-    b.create<func::ReturnOp>(module_.getLoc(), results_);
-    SmallVector<Type> types;
-    for (Value value : results_) types.push_back(value.getType());
-    function.setType(b.getFunctionType(function.getArgumentTypes(), types));
-    SmallVector<Attribute> attributes(resultAttributes_.begin(), resultAttributes_.end());
-    function.setResAttrsAttr(b.getArrayAttr(attributes));
-  }
-
- private:
-  ModuleOp module_;
-  llvm::StringMap<unsigned> arguments_;
-  SmallVector<Value> results_;
-  SmallVector<DictionaryAttr> resultAttributes_;
-
- public:
-  OpBuilder b;
-  func::FuncOp function;
-};
-
-// The largest integer, exclusive, that the users of an input accept, be it under another shape; 0 if they do not say.
-int64_t upperBound(Value input) {
-  int64_t bound = 0;
-  for (OpOperand& use : input.getUses()) {
-    int64_t own = 0;
-    if (auto rules = dyn_cast<mx::IndexRules>(use.getOwner())) own = rules.upperBound(use.getOperandNumber());
-    else if (isa<mx::ViewRules>(use.getOwner())) own = upperBound(use.getOwner()->getResult(0));
-    if (own > 0) bound = bound == 0 ? own : std::min(bound, own);
-  }
-  return bound;
-}
-
-// The means over the samples that a number without a batch is a function of, in the order in which they are met: then progress can show
-// that function of the means of all samples. Empty if it is none, or if it is such a mean itself.
-SmallVector<Value> meansUnder(Value number) {
-  auto isMean = [](Value value) {
-    auto mean = value.getDefiningOp<mx::ReduceMeanOp>();
-    return mean && rankedType(value).getRank() == 0 && batchAxis(rankedType(mean.getInput())) >= 0;
-  };
-  SmallVector<Value> means, work = {number};
-  llvm::DenseSet<Value> seen;
-  if (rankedType(number).getRank() != 0 || isMean(number)) return {};
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second) continue;
-    if (isMean(value)) {
-      means.push_back(value);
-      continue;
-    }
-    // What changes from step to step, or joins samples in another way, is a number of one run.
-    Operation* op = value.getDefiningOp();
-    bool ofOneRun = !isa<mx::OpRules>(op) || isa<mx::ModeRules>(op) ||
-                    llvm::any_of(op->getOperands(), [](Value operand) { return batchAxis(rankedType(operand)) >= 0; });
-    if (ofOneRun) return {};
-    work.append(op->operand_begin(), op->operand_end());
-  }
-  return means;
-}
-
 class GraphBuilder {
  public:
-  GraphBuilder(ModuleOp module) : module_(module) {}
+  GraphBuilder(ModuleOp module, bool ownMain) : module_(module), ownMain_(ownMain) {}
 
   LogicalResult run() {
     expandComposites(*module_.getBody());
@@ -125,10 +44,13 @@ class GraphBuilder {
     reports_ = llvm::to_vector(module_.getOps<mx::ReportOp>());
     outputs_ = llvm::to_vector(module_.getOps<mx::OutputOp>());
     for (Operation& op : module_.getBody()->getOperations()) model_.push_back(&op);
-    if (losses_.empty()) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
-    if (failed(chooseOptimizer()) || failed(buildTrain()) || failed(buildEvaluation()) || failed(buildInference()) || failed(buildInit()))
-      return failure();
+    if (losses_.empty() && !ownMain_) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
+    if (losses_.empty() && outputs_.empty())
+      return module_.emitError() << "the model has neither minimize(loss) nor output(name, value): there is nothing to compute";
+    if (!losses_.empty() && (failed(chooseOptimizer()) || failed(buildTrain()))) return failure();
+    if (failed(buildEvaluation()) || failed(buildInference()) || failed(buildInit())) return failure();
     buildReport();
+    if (ownMain_ && failed(buildForwardBackward())) return failure();
     for (Operation* op : llvm::reverse(model_)) op->erase();
     return success();
   }
@@ -170,7 +92,6 @@ class GraphBuilder {
   // Copies into `graph` what `roots` need, for training or evaluation. New state values are returned through `newStates`.
   LogicalResult clone(Graph& graph, ValueRange roots, bool training, IRMapping& map, SmallVectorImpl<std::pair<mx::ParameterOp, Value>>& newStates) {
     llvm::DenseSet<Operation*> needed = neededBy(roots);
-    int64_t stream = 0;
     for (Operation* op : model_) {
       if (!needed.contains(op)) continue;
       if (auto input = dyn_cast<mx::InputOp>(op)) {
@@ -183,7 +104,7 @@ class GraphBuilder {
       } else if (auto gradient = dyn_cast<mx::GradientOp>(op)) {
         if (failed(cloneGradient(graph, gradient, map))) return failure();
       } else if (auto mode = dyn_cast<mx::ModeRules>(op)) {
-        if (failed(cloneForMode(graph, mode, training, map, newStates, stream))) return failure();
+        if (failed(cloneForMode(graph, mode, training, map, newStates))) return failure();
       } else {
         graph.b.clone(*op, map);
       }
@@ -195,22 +116,23 @@ class GraphBuilder {
   LogicalResult cloneGradient(Graph& graph, mx::GradientOp op, IRMapping& map) {
     Value wrt = map.lookup(op.getWrt());
     SmallVector<Value> gradient;
-    if (failed(buildGradients(graph.b, map.lookup(op.getOf()), wrt, gradient))) return failure();
+    if (failed(buildGradients(graph.b, {GradientRoot{map.lookup(op.getOf()), {}}}, wrt, gradient))) return failure();
     if (!gradient[0]) gradient[0] = mx::makeFilled(graph.b, op.getLoc(), 0, rankedType(wrt));
     map.map(op.getOutput(), gradient[0]);
     return success();
   }
 
   LogicalResult cloneForMode(Graph& graph, mx::ModeRules mode, bool training, IRMapping& map,
-                             SmallVectorImpl<std::pair<mx::ParameterOp, Value>>& newStates, int64_t& stream) {
+                             SmallVectorImpl<std::pair<mx::ParameterOp, Value>>& newStates) {
     Type i64 = graph.b.getI64Type();
     Value step = training ? hyper(graph, "step", i64, 0) : Value(), seed = training ? hyper(graph, "seed", i64, 0) : Value();
     Operation* copy = graph.b.clone(*mode, map);
     ModeBuilder builder(graph.b, mode.getLoc(), training, step, seed);
-    builder.setStream(stream);
+    auto [stream, isNew] = streams_.try_emplace(mode, nextStream_);
+    builder.setStream(stream->second);
     FailureOr<SmallVector<Value>> replaced = cast<mx::ModeRules>(copy).buildForMode(builder);
     if (failed(replaced)) return failure();
-    stream = builder.nextStream();
+    if (isNew) nextStream_ = builder.nextStream();
     for (auto [operand, value] : builder.newStates) {
       auto state = mode->getOperand(operand).getDefiningOp<mx::ParameterOp>();
       if (!state || state.getTrainable()) {
@@ -226,14 +148,20 @@ class GraphBuilder {
     return success();
   }
 
-  // The loss (the sum of all means) and the metrics of a graph.
-  Value addMeasures(Graph& graph, IRMapping& map) {
+  // The sum of the means of all losses; null if there is none.
+  Value addLoss(Graph& graph, IRMapping& map) {
     Value loss;
     for (mx::MinimizeOp op : losses_) {
       Value one = mean(graph, map.lookup(op.getLoss()));
       loss = loss ? make<mx::AddOp>(graph.b, op.getLoc(), {loss, one}) : one;
     }
-    graph.result("loss", "loss", loss);
+    if (loss) graph.result("loss", "loss", loss);
+    return loss;
+  }
+
+  // The loss and the metrics of a graph.
+  Value addMeasures(Graph& graph, IRMapping& map) {
+    Value loss = addLoss(graph, map);
     for (mx::ReportOp op : reports_) {
       SmallVector<Value> means = meansUnder(op.getValue());
       if (means.empty()) graph.result("metric", op.getName(), mean(graph, map.lookup(op.getValue())));
@@ -293,7 +221,7 @@ class GraphBuilder {
         trainable.push_back(parameter);
         wrt.push_back(map.lookup(parameter.getOutput()));
       }
-    if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, loss, wrt, gradients))) return failure();
+    if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, {GradientRoot{loss, {}}}, wrt, gradients))) return failure();
     clipGlobally(graph, gradients);
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
       if (!gradient) {
@@ -302,7 +230,10 @@ class GraphBuilder {
       }
       update(graph, parameter, weight, gradient);
     }
-    for (auto [parameter, value] : newStates) graph.result("state", parameter.getName(), value, map.lookup(parameter.getOutput()));
+    for (auto [parameter, value] : newStates) {
+      graph.result("state", parameter.getName(), value, map.lookup(parameter.getOutput()));
+      trainedStates_.insert(parameter);
+    }
     graph.finish();
     return success();
   }
@@ -360,6 +291,7 @@ class GraphBuilder {
   }
 
   LogicalResult buildEvaluation() {
+    if (losses_.empty() && reports_.empty()) return success();
     Graph graph(module_, "eval");
     IRMapping map;
     SmallVector<std::pair<mx::ParameterOp, Value>> none;
@@ -379,6 +311,66 @@ class GraphBuilder {
     if (failed(clone(graph, roots, false, map, none))) return failure();
     for (mx::OutputOp op : outputs_) graph.result("output", op.getName(), map.lookup(op.getValue()));
     graph.finish();
+    return success();
+  }
+
+  // Random numbers and new layer state are those of @train.
+  LogicalResult buildForwardBackward() {
+    Graph graph(module_, "forward_backward");
+    IRMapping map;
+    SmallVector<std::pair<mx::ParameterOp, Value>> newStates;
+    SmallVector<Value> roots;
+    for (mx::MinimizeOp op : losses_) roots.push_back(op.getLoss());
+    for (mx::ReportOp op : reports_) roots.push_back(op.getValue());
+    for (mx::OutputOp op : outputs_) roots.push_back(op.getValue());
+    if (failed(clone(graph, roots, true, map, newStates))) return failure();
+    Value loss = addLoss(graph, map);
+    for (mx::ReportOp op : reports_) graph.result("metric", op.getName(), mean(graph, map.lookup(op.getValue())));
+    for (mx::OutputOp op : outputs_) graph.result("output", op.getName(), map.lookup(op.getValue()));
+    for (auto [parameter, value] : newStates)
+      if (losses_.empty() || trainedStates_.contains(parameter))
+        graph.result("state", parameter.getName(), value, map.lookup(parameter.getOutput()));
+    if (failed(addGradients(graph, map, loss))) return failure();
+    graph.finish();
+    return success();
+  }
+
+  // With respect to all trainable parameters of the graph, and to the inputs that ask for it. Zeros where nothing reaches them.
+  LogicalResult addGradients(Graph& graph, IRMapping& map, Value loss) {
+    SmallVector<Operation*> sources;
+    for (auto parameter : module_.getOps<mx::ParameterOp>())
+      if (parameter.getTrainable() && map.contains(parameter.getOutput())) sources.push_back(parameter);
+    for (auto input : module_.getOps<mx::InputOp>())
+      if (input->hasAttr("mx.gradient") && map.contains(input.getOutput())) sources.push_back(input);
+    SmallVector<GradientRoot> roots;
+    if (loss) roots.push_back({loss, {}});
+    else if (!sources.empty() && failed(addHeads(graph, map, roots))) return failure();
+    if (sources.empty() || roots.empty()) return success();
+    SmallVector<Value> wrt, gradients;
+    for (Operation* source : sources) wrt.push_back(map.lookup(source->getResult(0)));
+    if (failed(buildGradients(graph.b, roots, wrt, gradients, loss ? "the loss" : "an output"))) return failure();
+    for (auto [source, value, gradient] : llvm::zip(sources, wrt, gradients)) {
+      if (!gradient) gradient = mx::makeFilled(graph.b, source->getLoc(), 0, rankedType(value));
+      graph.result("gradient", source->getAttrOfType<StringAttr>("name"), gradient);
+    }
+    return success();
+  }
+
+  // An argument for the gradient of each output of a floating type.
+  LogicalResult addHeads(Graph& graph, IRMapping& map, SmallVectorImpl<GradientRoot>& roots) {
+    for (mx::OutputOp op : outputs_) {
+      Value output = map.lookup(op.getValue());
+      TensorType type = rankedType(output);
+      if (!isa<FloatType>(type.getElementType())) continue;
+      std::string name = (op.getName() + ".head_gradient").str();
+      for (auto input : module_.getOps<mx::InputOp>())
+        if (input.getName() == name) {
+          InFlightDiagnostic error = input.emitError() << "the name " << name << " is taken by the head gradient of an output";
+          error.attachNote(op.getLoc()) << "of this one";
+          return error;
+        }
+      roots.push_back({output, graph.argument("input", name, type, op.getLoc(), graph.b.getNamedAttr("mx.head_gradient", graph.b.getUnitAttr()))});
+    }
     return success();
   }
 
@@ -403,6 +395,7 @@ class GraphBuilder {
   }
 
   ModuleOp module_;
+  const bool ownMain_;
   SmallVector<Operation*> model_;
   SmallVector<mx::MinimizeOp> losses_;
   SmallVector<mx::ReportOp> reports_;
@@ -410,10 +403,13 @@ class GraphBuilder {
   const OptimizerKind* optimizer_ = nullptr;
   DictionaryAttr defaults_;
   SmallVector<mx::ParameterOp> optimizerStates_;
+  llvm::DenseMap<Operation*, int64_t> streams_;  // the first random stream of each op that has any: the same in all graphs
+  int64_t nextStream_ = 0;
+  llvm::DenseSet<Operation*> trainedStates_;     // layer state that training changes
 };
 
 }  // namespace
 
-LogicalResult buildGraphs(ModuleOp module, const PipelineOptions&) { return GraphBuilder(module).run(); }
+LogicalResult buildGraphs(ModuleOp module, const PipelineOptions& options) { return GraphBuilder(module, options.ownMain).run(); }
 
 }  // namespace mxc::passes

@@ -12,7 +12,8 @@
 //   prologue   the anchor depends on it: computed where the anchor loads, so the anchor must load each element about once, and the
 //              work must be cheap and nobody else's.
 //   without an anchor, all have one shape: they run in one loop nest, and each may be a result.
-// A value that two kernels use is stored once, except for recomputed ones (form_kernels.h). Kernels never depend on each other.
+// A value that two kernels use is stored once, except for recomputed ones (form_kernels.h). Kernels never depend on each other. What
+// depends on a gradient that is given from outside (mx.head_gradient) shares no kernel with what forward needs: it comes later.
 //
 // The method, two kinds of merging, each where the result is legal by the above:
 //   1. A kernel merges with the only user of one of its values, which then need not be stored. Until nothing changes.
@@ -22,6 +23,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "passes/form_kernels.h"
+#include "passes/forward_part.h"
 #include "passes/passes.h"
 
 using namespace mlir;
@@ -61,6 +63,7 @@ class Fuser {
       collectUsers(op, users, seen);
       users_.emplace_back(users.begin(), users.end());
     }
+    findTimes(function);
   }
 
   SmallVector<SmallVector<Operation*>> run() {
@@ -133,8 +136,27 @@ class Fuser {
     }
   }
 
+  // Forward's operations, and those that wait for head gradients.
+  void findTimes(func::FuncOp function) {
+    llvm::SmallPtrSet<Value, 16> waiting;
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), "mx.head_gradient")) waiting.insert(argument);
+    if (waiting.empty()) return;
+    forward_ = forwardPart(function);
+    for (Operation& op : function.getBody().front()) {
+      if (!llvm::any_of(op.getOperands(), [&](Value operand) { return waiting.contains(operand); })) continue;
+      waits_.insert(&op);
+      waiting.insert(op.result_begin(), op.result_end());
+    }
+  }
+  bool anyIn(const llvm::SmallPtrSetImpl<Operation*>& set, int group) {
+    return llvm::any_of(members_[group], [&](int member) { return set.contains(ops_[member]); });
+  }
+  bool comesLater(int a, int b) { return anyIn(forward_, a) && anyIn(waits_, b); }
+
   bool mayMerge(int a, int b) {
     if (members_[a].size() + members_[b].size() > kMostOps) return false;
+    if (comesLater(a, b) || comesLater(b, a)) return false;
     SmallVector<int> all = members_[a];
     all.append(members_[b]);
     llvm::sort(all);
@@ -251,6 +273,7 @@ class Fuser {
   SmallVector<SmallVector<int, 2>> users_;  // of each operation
   SmallVector<int> group_;                  // of each operation
   SmallVector<SmallVector<int>> members_;   // of each group, in program order
+  llvm::SmallPtrSet<Operation*, 16> forward_, waits_;  // both empty where nothing waits
   SmallVector<int64_t> seenGroup_;          // the last visit of each group
   int64_t visit_ = 0;
 };

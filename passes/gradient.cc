@@ -1,4 +1,4 @@
-// gradient: walks the block backwards from the loss and asks each op for its gradient.
+// gradient: walks the block backwards from the loss, or several roots, and asks each op for its gradient.
 //
 //   before:  %y = mx.tanh %x ; %l = mx.reduce_mean %y
 //   after:   ... %d1 = mx.div_by_count 1 ; %d2 = mx.broadcast %d1 ; %g = mx.mul %d2, (1 - %y * %y)
@@ -29,8 +29,10 @@ std::string nameOf(Value value) {
 
 class Reverse {
  public:
-  Reverse(OpBuilder& builder, Value loss, ValueRange wrt) : builder_(builder), loss_(loss), wrt_(wrt.begin(), wrt.end()), active_(wrt.begin(), wrt.end()) {
-    for (Operation& op : *loss.getParentBlock()) {
+  Reverse(OpBuilder& builder, ArrayRef<GradientRoot> roots, ValueRange wrt, StringRef what)
+      : builder_(builder), roots_(roots), what_(what), wrt_(wrt.begin(), wrt.end()), active_(wrt.begin(), wrt.end()) {
+    Value first = roots[0].value;
+    for (Operation& op : *first.getParentBlock()) {
       if (!isa<mx::OpRules>(op) || !llvm::any_of(op.getOperands(), [&](Value v) { return active_.contains(v); })) continue;
       path_.push_back(&op);
       for (Value result : op.getResults())
@@ -39,7 +41,10 @@ class Reverse {
   }
 
   LogicalResult run() {
-    if (active_.contains(loss_)) gradientOf_[loss_] = mx::makeFilled(builder_, loss_.getLoc(), 1, rankedType(loss_));
+    for (const GradientRoot& root : roots_) {
+      if (!active_.contains(root.value)) continue;
+      add(root.value, root.seed ? root.seed : mx::makeFilled(builder_, root.value.getLoc(), 1, rankedType(root.value)), root.value.getLoc());
+    }
     for (Operation* op : llvm::reverse(path_))
       if (failed(pass(op))) return failure();
     return success();
@@ -60,29 +65,33 @@ class Reverse {
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
       Value gradient = g.get(i);
       if (!gradient || !wanted[i]) continue;
-      Value& sum = gradientOf_[operand];
-      sum = sum ? make<mx::AddOp>(builder_, gradientLocation(op->getLoc()), {sum, gradient}) : gradient;
+      add(operand, gradient, gradientLocation(op->getLoc()));
     }
     return success();
   }
 
-  // ---- The error: a way from the loss to something wanted, through an op without a gradient --------------------------------------
+  void add(Value value, Value gradient, Location location) {
+    Value& sum = gradientOf_[value];
+    sum = sum ? make<mx::AddOp>(builder_, location, {sum, gradient}) : gradient;
+  }
+
+  // ---- The error: a way from a root to something wanted, through an op without a gradient --------------------------------------
   LogicalResult explain(Operation* op) {
-    SmallVector<Operation*> above = wayToLoss(op), below;
+    SmallVector<Operation*> above = wayToRoot(op), below;
     Value wanted = wayDown(op, below);
-    auto error = op->emitOpError() << "has no gradient, and the loss needs one on its way to " << nameOf(wanted);
-    for (Operation* each : llvm::reverse(above)) error.attachNote(each->getLoc()) << "the loss depends on " << nameOf(each->getResult(0));
+    auto error = op->emitOpError() << "has no gradient, and " << what_ << " needs one on its way to " << nameOf(wanted);
+    for (Operation* each : llvm::reverse(above)) error.attachNote(each->getLoc()) << what_ << " depends on " << nameOf(each->getResult(0));
     for (Operation* each : below) error.attachNote(each->getLoc()) << op->getName().stripDialect() << " depends on " << nameOf(each->getResult(0));
     error.attachNote(wanted.getLoc()) << "and so on " << nameOf(wanted);
     return error;
   }
 
-  // The users that lead from `op` to the loss, nearest first.
-  SmallVector<Operation*> wayToLoss(Operation* op) const {
+  // The users that lead from `op` to a root, nearest first.
+  SmallVector<Operation*> wayToRoot(Operation* op) const {
     SmallVector<Operation*> way;
     auto user = [&](Operation* of) -> Operation* {
       for (Operation* next : path_)
-        if (llvm::is_contained(next->getResults(), loss_) || llvm::any_of(next->getResults(), [&](Value v) { return gradientOf_.contains(v); }))
+        if (llvm::any_of(roots_, [&](const GradientRoot& root) { return root.value.getDefiningOp() == next; }) || llvm::any_of(next->getResults(), [&](Value v) { return gradientOf_.contains(v); }))
           if (llvm::any_of(next->getOperands(), [&](Value v) { return v.getDefiningOp() == of; })) return next;
       return nullptr;
     };
@@ -101,7 +110,8 @@ class Reverse {
   }
 
   OpBuilder& builder_;
-  Value loss_;
+  ArrayRef<GradientRoot> roots_;
+  StringRef what_;
   SmallVector<Value> wrt_;
   llvm::DenseSet<Value> active_;  // wanted values and what depends on them, over float tensors
   SmallVector<Operation*> path_;
@@ -110,8 +120,9 @@ class Reverse {
 
 }  // namespace
 
-LogicalResult buildGradients(OpBuilder& builder, Value loss, ValueRange wrt, SmallVectorImpl<Value>& gradients) {
-  Reverse reverse(builder, loss, wrt);
+LogicalResult buildGradients(OpBuilder& builder, ArrayRef<GradientRoot> roots, ValueRange wrt, SmallVectorImpl<Value>& gradients,
+                             StringRef what) {
+  Reverse reverse(builder, roots, wrt, what);
   if (failed(reverse.run())) return failure();
   for (Value value : wrt) gradients.push_back(reverse.of(value));
   return success();

@@ -14,11 +14,15 @@
 // of the operations want which have a wish (LayoutRules); a parameter's class the one that its first user wants, in inference if there
 // is any. A class without a wish takes the layout of what its values are made from, if that has the same shape. Relayouts bridge what
 // is left; fusion lets most of them ride in a producer's loop.
+//
+// Functions with gradients among their results, which a program may hold or not, come after all others: parameters lie in them as they lie
+// in those, and so do their gradients.
 #include "ir/mx.h"
 #include "ir/ops/shape.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/forward_part.h"
 #include "passes/passes.h"
 
 using namespace mlir;
@@ -59,7 +63,7 @@ int64_t lanesFor(Operation* op, int64_t lanes) {
 
 bool lives(StringAttr role) { return role && (role == "parameter" || role == "state"); }
 
-// A parameter's or state's name; null for other arguments and results.
+// The name of a parameter or state; null for other arguments and results.
 StringAttr persistentName(func::FuncOp function, BlockArgument argument) {
   unsigned i = argument.getArgNumber();
   return lives(function.getArgAttrOfType<StringAttr>(i, "mx.role")) ? function.getArgAttrOfType<StringAttr>(i, "mx.name") : StringAttr();
@@ -75,16 +79,13 @@ class LayoutPass {
     // Inference first: it has the forward user of each parameter and nothing else.
     for (int wanted = 0; wanted < kRanks; ++wanted)
       for (auto function : module.getOps<func::FuncOp>())
-        if (rank(function) == wanted) functions_.push_back(function);
+        if (rank(function) == wanted) (hasBackward(function) ? following_ : functions_).push_back(function);
   }
 
   void run() {
-    for (func::FuncOp function : functions_) makeClasses(function);
-    for (func::FuncOp function : functions_) joinClasses(function);
-    for (func::FuncOp function : functions_) collectVotes(function);
-    decide();
-    for (func::FuncOp function : functions_) setTypes(function);
-    for (func::FuncOp function : functions_) bridge(function);
+    layOut(functions_);
+    for (Class& c : classes_) c.settled = true;
+    layOut(following_);
   }
 
  private:
@@ -92,6 +93,7 @@ class LayoutPass {
     explicit Class(int number) : parent(number) {}
     int parent;
     bool persistent = false;
+    bool settled = false;                   // whether `form` stays as it is
     std::optional<Form> first;              // what the first user of a parameter itself wants
     SmallVector<std::pair<Form, int>> votes;
     std::optional<Form> form;
@@ -100,6 +102,15 @@ class LayoutPass {
   static constexpr int kRanks = 4;
   static int rank(func::FuncOp function) {
     return llvm::StringSwitch<int>(function.getName()).Case("infer", 0).Case("eval", 1).Case("train", 2).Default(3);
+  }
+
+  void layOut(ArrayRef<func::FuncOp> functions) {
+    for (func::FuncOp function : functions) makeClasses(function);
+    for (func::FuncOp function : functions) joinClasses(function);
+    for (func::FuncOp function : functions) collectVotes(function);
+    decide(functions);
+    for (func::FuncOp function : functions) setTypes(function);
+    for (func::FuncOp function : functions) bridge(function);
   }
 
   // ---- Classes ----------------------------------------------------------------------------------------------------------------
@@ -124,10 +135,17 @@ class LayoutPass {
     }
     return it->second;
   }
+  // The parameter or state whose layout a result has; null: none's.
+  StringAttr layoutName(func::FuncOp function, unsigned result) {
+    auto name = function.getResultAttrOfType<StringAttr>(result, "mx.name");
+    bool ofParameter = isGradientResult(function, result) && named_.contains(name.getValue());
+    return ofParameter ? name : persistentName(function, result);
+  }
   void join(int a, int b) {
     a = find(a), b = find(b);
     if (a == b) return;
     if (b < a) std::swap(a, b);
+    if (classes_[b].settled) return;  // and so is `a`
     classes_[b].parent = a;
     classes_[a].persistent |= classes_[b].persistent;
   }
@@ -151,7 +169,7 @@ class LayoutPass {
       for (Value value : op.getResults()) join(value, op.getResult(0));
     }
     for (OpOperand& operand : function.getBody().front().getTerminator()->getOpOperands()) {
-      StringAttr name = persistentName(function, operand.getOperandNumber());
+      StringAttr name = layoutName(function, operand.getOperandNumber());
       auto it = class_.find(operand.get());
       if (name && it != class_.end()) join(it->second, named(name));
     }
@@ -170,7 +188,7 @@ class LayoutPass {
 
   void vote(Value value, TensorType wanted) {
     Class* c = classOf(value);
-    if (!c) return;
+    if (!c || c->settled) return;
     Form form = formOf(wanted);
     if (isa<BlockArgument>(value) && !c->first) c->first = form;
     for (auto& [known, count] : c->votes) {
@@ -181,15 +199,16 @@ class LayoutPass {
     c->votes.push_back({form, 1});
   }
 
-  void decide() {
+  void decide(ArrayRef<func::FuncOp> functions) {
     for (Class& c : classes_) {
+      if (c.settled) continue;
       if (c.first) {
         c.form = c.first;
       } else if (!c.votes.empty()) {
         c.form = std::max_element(c.votes.begin(), c.votes.end(), [](auto& a, auto& b) { return a.second < b.second; })->first;
       }
     }
-    for (func::FuncOp function : functions_)
+    for (func::FuncOp function : functions)
       for (Operation& op : function.getBody().front().without_terminator())
         for (Value result : op.getResults()) followOperand(op, result);
   }
@@ -230,7 +249,7 @@ class LayoutPass {
     }
     Operation* end = function.getBody().front().getTerminator();
     for (OpOperand& operand : end->getOpOperands()) {
-      StringAttr name = persistentName(function, operand.getOperandNumber());
+      StringAttr name = layoutName(function, operand.getOperandNumber());
       TensorType type = plain(rankedType(operand.get()));
       if (name)
         if (auto& form = classes_[find(named(name))].form) type = withForm(type, *form);
@@ -251,7 +270,7 @@ class LayoutPass {
   }
 
   int64_t lanes_;
-  SmallVector<func::FuncOp> functions_;
+  SmallVector<func::FuncOp> functions_, following_;
   std::vector<Class> classes_;
   llvm::DenseMap<Value, int> class_;
   llvm::StringMap<int> named_;

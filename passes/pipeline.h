@@ -28,6 +28,7 @@ struct PipelineOptions {
   int64_t lanes = 16;                             // elements of f32 in a block of a packed layout
   MemoryPlan memoryPlan = MemoryPlan::both;
   int64_t memoryLimit = 0;                        // bytes of the whole program, for recompute; 0: none
+  bool ownMain = false;                           // code of the user's own runs the model: @forward_backward is built, no loss is needed
   std::vector<std::string> disabled;              // names of passes that are switched off
   bool printAfterAll = false;                     // the module after each pass, to `log`
   bool timePasses = false;                        // milliseconds of each pass, to `log`

@@ -3,19 +3,22 @@
 //   %1 = mx.kernel(%0) ...      -->   %1 = mx.kernel(%0) attributes {mx.places = [#mx.place<"arena", 4096>]} ...
 //
 // and the function its `mx.arena_bytes` (to reserve), `mx.peak_live_bytes` (the largest sum alive at once: the bound) and
-// `mx.peak_logical_bytes` (the same without the padding of layouts).
+// `mx.peak_logical_bytes` (the same without the padding of layouts); where results are gradients, `mx.forward_kernels`: how many kernels
+// come before those that only gradients need.
 // Requires: the kernels stand in the order in which they run.
 //
 // In four steps:
 //   1. Results of the function. A new value of an argument (`mx.donates`) lies in the argument's memory if everyone who reads the old
 //      value comes earlier, or may be overwritten while reading; an output lies in the memory of that output. What does not fit gets a
 //      kernel that copies at the end: a result that is an argument, a second result with the same value, a donation that came too soon.
+//      Where results are gradients, other results are copied at the end of forward, unless that would overwrite what backward reads.
 //   2. In place: a result takes the memory of an operand that dies in its kernel, where the kernel allows (overwrite.h).
 //   3. Lifetimes, from the kernel that writes first to the last that reads; views keep what they look at alive.
 //   4. Offsets (offsets.h).
 #include "ir/mx.h"
 #include "ir/ops/shape.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/forward_part.h"
 #include "passes/offsets.h"
 #include "passes/overwrite.h"
 #include "passes/passes.h"
@@ -49,18 +52,40 @@ class Planner {
   // ---- 1. results of the function -------------------------------------------------------------------------------------------
   void placeFunctionResults() {
     Operation* end = block_.getTerminator();
+    findForwardEnd();
     numberKernels();
     SmallVector<OpOperand*> misfits;
     for (OpOperand& operand : end->getOpOperands())
       if (!keepsArgument(operand) && !placeDirectly(operand)) misfits.push_back(&operand);
     // Those that read an argument which a later copy overwrites go through the arena.
     for (OpOperand* operand : misfits)
-      if (isa<BlockArgument>(memoryRoot(operand->get())) && isOverwritten(memoryRoot(operand->get()))) operand->set(copy(operand->get()));
+      if (isa<BlockArgument>(memoryRoot(operand->get())) && isOverwritten(memoryRoot(operand->get())))
+        operand->set(copy(operand->get(), forwardEnd_));
     for (OpOperand* operand : misfits) {
-      Value copied = copy(operand->get());
+      Value copied = copy(operand->get(), isCopiedLate(*operand) ? end : forwardEnd_);
       place_[copied] = target(operand->getOperandNumber());
       operand->set(copied);
     }
+  }
+
+  // The first kernel that only gradients need; without gradients the terminator.
+  void findForwardEnd() {
+    forwardEnd_ = block_.getTerminator();
+    if (!hasBackward(function_)) return;
+    llvm::SmallPtrSet<Operation*, 16> forward = forwardPart(function_);
+    Operation* last = nullptr;
+    for (auto kernel : block_.getOps<mx::KernelOp>())
+      if (forward.contains(kernel)) last = kernel;
+    forwardEnd_ = last ? last->getNextNode() : &block_.front();
+    while (isa<mx::ViewRules>(forwardEnd_)) forwardEnd_ = forwardEnd_->getNextNode();
+  }
+
+  bool isCopiedLate(OpOperand& result) {
+    if (isGradientResult(function_, result.getOperandNumber())) return true;
+    auto argument = donates(result.getOperandNumber());
+    return argument && llvm::any_of(readers(function_.getArgument(*argument)), [&](Operation* reader) {
+             return reader == forwardEnd_ || forwardEnd_->isBeforeInBlock(reader);
+           });
   }
 
   std::optional<int64_t> donates(unsigned result) {
@@ -105,7 +130,8 @@ class Planner {
     return true;
   }
 
-  Value copy(Value value) {
+  Value copy(Value value, Operation* before) {
+    builder_.setInsertionPoint(before);
     auto kernel = builder_.create<mx::KernelOp>(value.getLoc(), value.getType(), value);
     OpBuilder::InsertionGuard guard(builder_);
     Block* body = builder_.createBlock(&kernel.getBody());
@@ -181,6 +207,10 @@ class Planner {
         places.push_back(place_.count(result) ? place_[result] : place("arena", offsets.at[blockOf_.at(result)]));
       kernel->setAttr("mx.places", builder_.getArrayAttr(places));
     }
+    if (hasBackward(function_)) {
+      int64_t count = llvm::count_if(kernels_, [&](mx::KernelOp kernel) { return kernel->isBeforeInBlock(forwardEnd_); });
+      function_->setAttr("mx.forward_kernels", builder_.getI64IntegerAttr(count));
+    }
     function_->setAttr("mx.arena_bytes", builder_.getI64IntegerAttr(offsets.bytes));
     function_->setAttr("mx.peak_live_bytes", builder_.getI64IntegerAttr(peakLive(lifetimes_)));
     std::vector<Lifetime> logical = lifetimes_;
@@ -192,6 +222,7 @@ class Planner {
   Block& block_;
   OpBuilder builder_;
   Sharing sharing_;
+  Operation* forwardEnd_ = nullptr;  // the first operation of backward, before which forward's results are copied
   SmallVector<mx::KernelOp> kernels_;
   llvm::DenseMap<Operation*, int64_t> number_;
   llvm::DenseMap<Value, mx::PlaceAttr> place_;  // results outside the arena

@@ -4,7 +4,8 @@
 //   %2 = mx.kernel(%w, %dy) ...                  -->     %1 = mx.kernel(%w, %g) { new value of %w }
 //
 // Holds afterwards: a kernel that makes the new value of an argument comes after all others that read the old one (unless that is
-// impossible: then the memory plan copies), and otherwise as soon as it can. Views stand before their first reader.
+// impossible: then the memory plan copies), and otherwise as soon as it can. Views stand before their first reader. In a function with
+// gradients among its results, kernels that only those need come after all others.
 //
 // Two orders are tried, and the one with the lower peak is taken; at a tie the first:
 //   - the order of the program;
@@ -13,6 +14,7 @@
 #include "ir/mx.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/forward_part.h"
 #include "passes/offsets.h"
 #include "passes/overwrite.h"
 #include "passes/passes.h"
@@ -31,6 +33,12 @@ class Scheduler {
       number_[kernel] = kernels_.size();
       kernels_.push_back(kernel);
     }
+    backward_.resize(kernels_.size(), false);
+    if (hasBackward(function)) {
+      llvm::SmallPtrSet<Operation*, 16> forward = forwardPart(function);
+      for (size_t k = 0; k < kernels_.size(); ++k) backward_[k] = !forward.contains(kernels_[k]);
+    }
+    forwardKernels_ = llvm::count(backward_, false);
     before_.resize(kernels_.size());
     after_.resize(kernels_.size());
     inputs_.resize(kernels_.size());
@@ -70,7 +78,8 @@ class Scheduler {
     if (!donates) return;
     updates_[number_[update]] = true;
     for (int reader : readers_[function_.getArgument(donates.getInt())])
-      if (reader != number_[update] && !reaches(number_[update], reader)) link(reader, number_[update]);
+      if (reader != number_[update] && backward_[reader] <= backward_[number_[update]] && !reaches(number_[update], reader))
+        link(reader, number_[update]);
   }
 
   bool reaches(int from, int to) {
@@ -89,6 +98,9 @@ class Scheduler {
     return isa<BlockArgument>(root) || outside_.contains(root) ? 0 : bytesOf(rankedType(root));
   }
 
+  // Whether it is too early for `k` when `done` kernels have been chosen.
+  bool isEarly(int k, size_t done) const { return backward_[k] && done < forwardKernels_; }
+
   // ---- Orders -----------------------------------------------------------------------------------------------------------------
   // Updates as soon as they can, others as in the program.
   Order programOrder() {
@@ -99,7 +111,7 @@ class Scheduler {
     while (order.size() < kernels_.size()) {
       int next = -1;
       for (int k = 0; k < static_cast<int>(kernels_.size()); ++k) {
-        if (done[k] || missing[k] > 0) continue;
+        if (done[k] || missing[k] > 0 || isEarly(k, order.size())) continue;
         if (next < 0) next = k;
         if (!updates_[k]) continue;
         next = k;
@@ -113,8 +125,10 @@ class Scheduler {
   }
 
   bool readsArgumentsOnly(int k) const { return before_[k].empty(); }
-  // A kernel that waits until a reader is chosen.
-  bool waits(int k) const { return readsArgumentsOnly(k) && !after_[k].empty(); }
+  // A kernel that waits until a reader of its part is chosen.
+  bool waits(int k) const {
+    return readsArgumentsOnly(k) && llvm::any_of(after_[k], [&](int reader) { return backward_[reader] == backward_[k]; });
+  }
 
   struct State {
     SmallVector<bool> done;
@@ -130,7 +144,7 @@ class Scheduler {
       int best = -1;
       int64_t bestGain = 0;
       for (int k = 0; k < static_cast<int>(kernels_.size()); ++k) {
-        if (state.done[k] || waits(k) || !isReady(k, state)) continue;
+        if (state.done[k] || waits(k) || isEarly(k, state.order.size()) || !isReady(k, state)) continue;
         int64_t gained = gain(k, state);
         if (best < 0 || gained > bestGain) best = k, bestGain = gained;
       }
@@ -182,11 +196,19 @@ class Scheduler {
   // ---- Moving -----------------------------------------------------------------------------------------------------------------
   void apply(const Order& order) {
     llvm::DenseSet<Operation*> moved;
-    for (int k : order) {
+    for (auto [position, k] : llvm::enumerate(order)) {
+      if (position == forwardKernels_) moveResults(false, moved);
       for (Value input : kernels_[k].getInputs()) moveViews(input, moved);
       kernels_[k]->moveBefore(block_.getTerminator());
     }
-    for (Value result : block_.getTerminator()->getOperands()) moveViews(result, moved);
+    moveResults(false, moved);
+    moveResults(true, moved);
+  }
+
+  // The views among the results, gradients or others.
+  void moveResults(bool gradients, llvm::DenseSet<Operation*>& moved) {
+    for (OpOperand& result : block_.getTerminator()->getOpOperands())
+      if (isGradientResult(function_, result.getOperandNumber()) == gradients) moveViews(result.get(), moved);
   }
 
   void moveViews(Value value, llvm::DenseSet<Operation*>& moved) {
@@ -204,6 +226,8 @@ class Scheduler {
   SmallVector<llvm::SetVector<Value>> inputs_;  // roots of what each reads
   llvm::DenseMap<Value, SmallVector<int>> readers_;
   llvm::DenseSet<Value> outside_;  // roots of the function's results
+  SmallVector<bool> backward_;     // whether only gradients need a kernel
+  size_t forwardKernels_ = 0;      // how many others there are
   SmallVector<bool> updates_;      // whether a kernel makes the new value of an argument
 };
 

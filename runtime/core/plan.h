@@ -153,8 +153,8 @@ struct Graph {
   uint32_t first_input, input_count;      // into `bindings`
   uint32_t first_output, output_count;    // into `bindings`
   // Where backward begins, as a position in the root block: the items before it make all results but gradients, those from it on make
-  // gradients alone, and none before it reads a head gradient. So the two parts can be run apart, one after the other. kNone: the graph
-  // has no gradients.
+  // gradients alone, and none before it reads a head gradient. So the two parts can be run apart, one after the other. (New state is an
+  // exception where backward still reads the old one: then it is written behind that.) kNone: the graph has no gradients.
   uint32_t backward_item = kNone;
   int64_t batch;                          // compiled N; 0 if the graph has no batch axis
   uint64_t arena_bytes;                   // of device 0, this graph alone

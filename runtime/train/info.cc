@@ -15,7 +15,7 @@ namespace mxc::train {
 namespace {
 
 const char* output_kind(plan::OutputKind kind) {
-  constexpr const char* kNames[] = {"loss", "metric", "output", "parameter", "state"};
+  constexpr const char* kNames[] = {"loss", "metric", "output", "parameter", "state", "gradient"};
   return kNames[static_cast<int>(kind)];
 }
 

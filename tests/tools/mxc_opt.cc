@@ -1,6 +1,7 @@
 // mxc-opt: reads a module of the mx dialect as text, runs passes, and prints it. For tests.
 //
-//   mxc-opt [--pass=NAME,NAME...] [--lanes=N] [--memory-plan=naive|inplace|coshare|both] [--memory-limit=BYTES] [--disable=NAME,...] [FILE]
+//   mxc-opt [--pass=NAME,NAME...] [--lanes=N] [--memory-plan=naive|inplace|coshare|both] [--memory-limit=BYTES] [--disable=NAME,...] [--own-main]
+//   [FILE]
 //
 // Without --pass the module is only read, verified and printed; `--pass=all` runs the pipeline. FILE defaults to standard input.
 #include <string>
@@ -46,6 +47,8 @@ bool parse(int argc, char** argv, Command& command) {
       auto plan = mxc::findMemoryPlan(argument);
       if (!plan) return false;
       command.options.memoryPlan = *plan;
+    } else if (argument == "--own-main") {
+      command.options.ownMain = true;
     } else if (argument == "--print-after-all") {
       command.options.printAfterAll = true;
     } else if (argument.starts_with("--")) {
@@ -73,7 +76,7 @@ LogicalResult runPasses(const Command& command, ModuleOp module) {
 int main(int argc, char** argv) {
   Command command;
   if (!parse(argc, argv, command)) {
-    llvm::errs() << "usage: mxc-opt [--pass=NAME,...|all] [--lanes=N] [--memory-plan=MODE] [--disable=NAME,...] [FILE]\n";
+    llvm::errs() << "usage: mxc-opt [--pass=NAME,...|all] [--lanes=N] [--memory-plan=MODE] [--disable=NAME,...] [--own-main] [FILE]\n";
     return 2;
   }
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(command.file);

@@ -1,0 +1,33 @@
+// See forward_part.h.
+#include "passes/forward_part.h"
+
+using namespace mlir;
+
+namespace mxc::passes {
+
+bool isGradientResult(func::FuncOp function, unsigned i) {
+  auto role = function.getResultAttrOfType<StringAttr>(i, "mx.role");
+  return role && role.getValue() == "gradient";
+}
+
+bool hasBackward(func::FuncOp function) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (isGradientResult(function, i)) return true;
+  return false;
+}
+
+llvm::SmallPtrSet<Operation*, 16> forwardPart(func::FuncOp function) {
+  llvm::SmallPtrSet<Operation*, 16> found;
+  SmallVector<Operation*> work;
+  auto add = [&](Value value) {
+    Operation* op = value.getDefiningOp();
+    if (op && found.insert(op).second) work.push_back(op);
+  };
+  for (OpOperand& result : function.getBody().front().getTerminator()->getOpOperands())
+    if (!isGradientResult(function, result.getOperandNumber())) add(result.get());
+  while (!work.empty())
+    for (Value operand : work.pop_back_val()->getOperands()) add(operand);
+  return found;
+}
+
+}  // namespace mxc::passes
