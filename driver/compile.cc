@@ -1,4 +1,7 @@
 // The way of a model through the compiler; each stage is the output if --emit says so.
+//
+// A file with a `main` of its own goes that way with each of its models; their objects, each with its Plan under a name of its own, and
+// the file itself, compiled by the host compiler, make the program.
 #include "driver/compile.h"
 
 #include "codegen/compile.h"
@@ -6,6 +9,7 @@
 #include "driver/crash.h"
 #include "driver/files.h"
 #include "driver/link.h"
+#include "driver/main_file.h"
 #include "driver/memory_report.h"
 #include "driver/paper_memory_text.h"
 #include "driver/plan_text.h"
@@ -54,7 +58,6 @@ constexpr llvm::StringRef kDependencies = "/model.d";
 frontend::StageOptions stageOptions(const CompileOptions& options, const std::string& output, const std::string& folder) {
   frontend::StageOptions stage;
   stage.source = options.source;
-  stage.model = options.model;
   stage.defines = options.defines;
   stage.dims = options.dims;
   stage.host_compiler = options.host_compiler;
@@ -70,26 +73,81 @@ frontend::StageOptions stageOptions(const CompileOptions& options, const std::st
   return stage;
 }
 
-// -###
+// A model on its way.
+struct Model {
+  std::string name;   // of an MXC_MODEL; empty: symbol JSON
+  std::string graph;  // symbol JSON
+};
+
+// What the source gives.
+struct Source {
+  std::vector<Model> models;
+  bool has_main = false;  // of its own
+};
+
+// Which models of a file are compiled. Nothing after an error, which has been printed.
+std::optional<std::vector<std::string>> wantedModels(const frontend::SourceFile& file, const frontend::StageOptions& stage,
+                                                     const CompileOptions& options, DiagnosticPrinter& printer) {
+  if (file.has_main && isProgram(options)) {
+    if (!checkMainOptions(file, options, printer)) return std::nullopt;
+    return file.models;
+  }
+  if (file.has_main && !checkModelOfMainFile(file, options, printer)) return std::nullopt;
+  std::optional<std::string> model = frontend::chooseModel(stage, file, options.model, printer.sink());
+  if (!model) return std::nullopt;
+  return std::vector<std::string>{*model};
+}
+
+// -###. What is in the file decides what is run: so the host compiler looks at it, in a temporary folder.
 void showCommands(const CompileOptions& options, const std::string& output, DiagnosticPrinter& printer) {
   std::vector<std::vector<std::string>> commands;
-  std::string folder = "TEMPORARY";
-  if (!isSymbolJson(options)) commands = frontend::stageCommands(stageOptions(options, output, folder));
-  if (options.emit == Emit::executable) commands.push_back(linkCommand(folder + "/model.o", folder + "/program", options, printer));
+  const std::string folder = "TEMPORARY";
+  frontend::SourceFile file;
+  std::vector<std::string> objects = {folder + "/model.o"};
+  if (!isSymbolJson(options)) {
+    WorkDirectory work;
+    if (!work.error().empty()) return printer.error(Fault::input, work.error());
+    frontend::StageOptions look = stageOptions(options, output, work.path());
+    look.verbose = false;
+    auto found = frontend::compileSource(look, printer.sink());
+    auto models = found ? wantedModels(*found, stageOptions(options, output, folder), options, printer) : std::nullopt;
+    if (!models) return;
+    file = *found;
+    commands = frontend::stageCommands(stageOptions(options, output, folder), *models);
+    if (file.has_main && isProgram(options)) {
+      objects = {folder + "/main.o"};
+      for (const std::string& model : *models) objects.push_back(folder + "/" + model + ".o");
+      commands.push_back(mainCommand(options, objects[0]));
+    }
+  }
+  if (isProgram(options))
+    commands.push_back(linkCommand(objects, file.has_main ? Runtime::library : Runtime::trainer, folder + "/program", options, printer));
   for (const std::vector<std::string>& command : commands) llvm::errs() << frontend::shellLine(command) << "\n";
 }
 
-// The symbol JSON: the file itself, or what staging makes of it. Empty after an error.
-std::string readGraph(const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                      DiagnosticPrinter& printer) {
-  if (!isSymbolJson(options)) return frontend::stage(stageOptions(options, output, work.path()), printer.sink()).value_or("");
-  auto text = readWholeFile(options.source);
-  if (text) return std::move(*text);
-  frontend::Diagnostic diagnostic;
-  diagnostic.place.file = options.source;
-  diagnostic.message = llvm::toString(text.takeError());
-  printer.print(diagnostic);
-  return "";
+// Reads symbol JSON, or stages the models that are wanted. Nothing after an error, which has been printed.
+std::optional<Source> readSource(const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                                 DiagnosticPrinter& printer) {
+  if (isSymbolJson(options)) {
+    auto text = readWholeFile(options.source);
+    if (text) return Source{{Model{"", std::move(*text)}}, false};
+    frontend::Diagnostic diagnostic;
+    diagnostic.place.file = options.source;
+    diagnostic.message = llvm::toString(text.takeError());
+    printer.print(diagnostic);
+    return std::nullopt;
+  }
+  frontend::StageOptions stage = stageOptions(options, output, work.path());
+  auto file = frontend::compileSource(stage, printer.sink());
+  auto names = file ? wantedModels(*file, stage, options, printer) : std::nullopt;
+  if (!names) return std::nullopt;
+  Source source{{}, file->has_main};
+  for (const std::string& name : *names) {
+    auto graph = frontend::stage(stage, name, printer.sink());
+    if (!graph) return std::nullopt;
+    source.models.push_back({name, std::move(*graph)});
+  }
+  return source;
 }
 
 // -MD: after the output, so that a rule stands for an output that is there.
@@ -114,15 +172,6 @@ std::string printed(mlir::ModuleOp module) {
   return text;
 }
 
-// --report.
-void writeReport(const CompileOptions& options, const core::PlanView& plan, DiagnosticPrinter& printer) {
-  MemoryReport report = memoryReport(plan);
-  std::string text = options.report == "memory,json"  ? memoryJson(report)
-                     : options.report == "memory,svg" ? memorySvg(report)
-                                                      : memoryText(report);
-  write(options.report_file.empty() ? "-" : options.report_file, text, false, printer);
-}
-
 // --emit=svg: the graph with the shapes that its operations give.
 void drawModel(const std::string& graph, mlir::ModuleOp module, const CompileOptions& options, const std::string& output,
                DiagnosticPrinter& printer) {
@@ -141,15 +190,25 @@ void requireError(DiagnosticPrinter& printer, const std::string& stage) {
   if (!printer.failed()) printer.error(Fault::internal, stage + " failed without saying why");
 }
 
-mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions& options) {
-  PipelineOptions pipeline;
-  pipeline.memoryLimit = options.memory_limit_bytes;
-  pipeline.memoryPlan = options.memory_plan;
-  if (options.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at
-  pipeline.printAfterAll = options.print_ir;
-  pipeline.timePasses = options.time_passes;
-  pipeline.log = &llvm::errs();
-  return runPipeline(module, pipeline);
+// A model in MLIR, with what that lives in.
+struct Imported {
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<mlir::ScopedDiagnosticHandler> handler;
+  mlir::OwningOpRef<mlir::ModuleOp> module;  // null after an error, which has been printed
+};
+
+Imported importModel(const Model& model, const CompileOptions& options, DiagnosticPrinter& printer) {
+  Imported imported;
+  imported.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  imported.context->loadDialect<mx::MxDialect, mlir::func::FuncDialect>();
+  imported.handler = showMlirDiagnostics(*imported.context, printer);
+  frontend::ImportOptions import;
+  import.path = options.source;
+  import.f64 = options.f64;
+  import.optimizer = options.optimizer;
+  auto module = frontend::importModel(model.graph, import, *imported.context, printer.sink());
+  if (!printer.failed()) imported.module = std::move(module);
+  return imported;
 }
 
 void writePaperMemory(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, DiagnosticPrinter& printer) {
@@ -157,53 +216,128 @@ void writePaperMemory(mlir::ModuleOp module, const CompileOptions& options, cons
   write(output, paperMemoryText(module, options.memory_plan), false, printer);
 }
 
-// The forms that need the whole compiler.
-void compileModule(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                   DiagnosticPrinter& printer) {
-  if (mlir::failed(runPasses(module, options))) return requireError(printer, "a pass");
-  if (options.save_temps) write(work.file("passes.mlir"), printed(module), false, printer);
-  codegen::TargetOptions target;
-  target.cpu = options.cpu;
-  target.optLevel = options.level;
-  codegen::ProgramFacts facts{llvm::sys::path::filename(options.source).str(), "mxc " MXC_VERSION, options.check_finite};
-  mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
-  if (mlir::failed(program)) return requireError(printer, "code generation");
-  AlignedPlan plan(program->plan);
-  if (!plan.status().ok()) return printer.error(Fault::internal, plan.status().text);
-  if (!options.report.empty()) writeReport(options, plan.view(), printer);
-  if (options.save_temps) write(work.file("model.ll"), program->emit(codegen::Format::llvm), false, printer);
-  switch (options.emit) {
-    case Emit::plan: return write(output, planText(plan.view(), {}), false, printer);
-    case Emit::llvm: return write(output, program->emit(codegen::Format::llvm), false, printer);
-    case Emit::assembly: return write(output, program->emit(codegen::Format::assembly), false, printer);
-    case Emit::object: return write(output, program->emit(codegen::Format::object), false, printer);
-    default: break;
+// Models from MLIR to machine code.
+class Generator {
+ public:
+  // `has_main`: of the file that the models come from.
+  Generator(const CompileOptions& options, bool has_main, const WorkDirectory& work, DiagnosticPrinter& printer)
+      : options_(options), has_main_(has_main), work_(work), printer_(printer) {}
+
+  // The program of one model. Nothing after an error, which has been printed.
+  std::optional<codegen::CompiledProgram> generate(const Model& model, mlir::ModuleOp module) {
+    keep(model, "import.mlir", [&] { return printed(module); });
+    if (mlir::failed(runPasses(module))) return requireError(printer_, "a pass"), std::nullopt;
+    keep(model, "passes.mlir", [&] { return printed(module); });
+    codegen::TargetOptions target;
+    target.cpu = options_.cpu;
+    target.optLevel = options_.level;
+    codegen::ProgramFacts facts{llvm::sys::path::filename(options_.source).str(), "mxc " MXC_VERSION, options_.check_finite};
+    if (has_main_) facts.symbol += "_" + model.name;
+    mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
+    if (mlir::failed(program)) return requireError(printer_, "code generation"), std::nullopt;
+    AlignedPlan plan(program->plan);
+    if (!plan.status().ok()) return printer_.error(Fault::internal, plan.status().text), std::nullopt;
+    if (!options_.report.empty()) report(plan.view());
+    keep(model, "ll", [&] { return program->emit(codegen::Format::llvm); });
+    return std::move(*program);
   }
-  std::string bytes = linkProgram(program->emit(codegen::Format::object), options, work, printer);
-  if (!printer.failed()) write(output, bytes, true, printer);
+
+  // --save-temps: files of a program with several models begin with the model's name.
+  template <class Text>
+  void keep(const Model& model, const std::string& name, Text text) {
+    if (!options_.save_temps) return;
+    bool several = has_main_ && isProgram(options_);
+    std::string file = several ? model.name + "." + name : name == "ll" ? "model.ll" : name;
+    write(work_.file(file), text(), false, printer_);
+  }
+
+  // --report, of all models.
+  void writeReport() {
+    if (!options_.report.empty()) write(options_.report_file.empty() ? "-" : options_.report_file, report_, false, printer_);
+  }
+
+ private:
+  mlir::LogicalResult runPasses(mlir::ModuleOp module) {
+    PipelineOptions pipeline;
+    pipeline.memoryLimit = options_.memory_limit_bytes;
+    pipeline.memoryPlan = options_.memory_plan;
+    pipeline.ownMain = has_main_;
+    if (options_.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at
+    pipeline.printAfterAll = options_.print_ir;
+    pipeline.timePasses = options_.time_passes;
+    pipeline.log = &llvm::errs();
+    return runPipeline(module, pipeline);
+  }
+
+  void report(const core::PlanView& plan) {
+    MemoryReport memory = memoryReport(plan);
+    if (!report_.empty()) report_ += "\n";
+    report_ += options_.report == "memory,json" ? memoryJson(memory) : options_.report == "memory,svg" ? memorySvg(memory) : memoryText(memory);
+  }
+
+  const CompileOptions& options_;
+  const bool has_main_;
+  const WorkDirectory& work_;
+  DiagnosticPrinter& printer_;
+  std::string report_;
+};
+
+// What `emit` says of a program that has been generated.
+std::string emitted(codegen::CompiledProgram& program, Emit emit) {
+  switch (emit) {
+    case Emit::plan: return planText(AlignedPlan(program.plan).view(), {});
+    case Emit::llvm: return program.emit(codegen::Format::llvm);
+    case Emit::assembly: return program.emit(codegen::Format::assembly);
+    default: return program.emit(codegen::Format::object);
+  }
 }
 
-// From the symbol JSON on.
-void compileGraph(const std::string& graph, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+// One model from its symbol JSON to what --emit says; a program gets the standard trainer.
+void compileModel(const Model& model, bool has_main, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
                   DiagnosticPrinter& printer) {
-  if (options.emit == Emit::graph) return write(output, graph, false, printer);
-  if (options.save_temps) write(work.file("graph.json"), graph, false, printer);
-  Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", graph);
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<mx::MxDialect, mlir::func::FuncDialect>();
-  auto handler = showMlirDiagnostics(context, printer);
-  frontend::ImportOptions import;
-  import.path = options.source;
-  import.f64 = options.f64;
-  import.optimizer = options.optimizer;
-  auto module = frontend::importModel(graph, import, context, printer.sink());
-  if (printer.failed()) return;
-  if (options.save_temps) write(work.file("import.mlir"), printed(*module), false, printer);
-  if (options.emit == Emit::svg) return drawModel(graph, *module, options, output, printer);
-  if (options.emit == Emit::mlir) return write(output, printed(*module), false, printer);
-  if (options.memory_by_paper) return writePaperMemory(*module, options, output, printer);
-  compileModule(*module, options, output, work, printer);
+  if (options.emit == Emit::graph) return write(output, model.graph, false, printer);
+  Generator generator(options, has_main, work, printer);
+  generator.keep(model, "graph.json", [&] { return model.graph; });
+  Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", model.graph);
+  Imported imported = importModel(model, options, printer);
+  if (!imported.module) return;
+  if (options.emit == Emit::svg) return drawModel(model.graph, *imported.module, options, output, printer);
+  if (options.emit == Emit::mlir) return write(output, printed(*imported.module), false, printer);
+  if (options.memory_by_paper) return writePaperMemory(*imported.module, options, output, printer);
+  auto program = generator.generate(model, *imported.module);
+  if (program) generator.writeReport();
+  if (program && options.emit != Emit::executable) write(output, emitted(*program, options.emit), false, printer);
+  if (program && options.emit == Emit::executable) {
+    std::string object = work.file("model.o");
+    write(object, program->emit(codegen::Format::object), false, printer);
+    std::string bytes = printer.failed() ? "" : linkProgram({object}, Runtime::trainer, options, work, printer);
+    if (!printer.failed()) write(output, bytes, true, printer);
+  }
   if (printer.exitCode() == kInternal) reproducer.write(printer);
+}
+
+// A file with a main: all its models, and the file itself.
+void compileMainProgram(const Source& source, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                        DiagnosticPrinter& printer) {
+  Generator generator(options, /*has_main=*/true, work, printer);
+  std::vector<std::string> objects = {work.file("main.o")};
+  for (const Model& model : source.models) {
+    generator.keep(model, "graph.json", [&] { return model.graph; });
+    Reproducer reproducer(model.name + ".reproducer.json", model.graph);
+    Imported imported = importModel(model, options, printer);
+    if (!imported.module) return;
+    auto program = generator.generate(model, *imported.module);
+    if (!program) {
+      if (printer.exitCode() == kInternal) reproducer.write(printer);
+      return;
+    }
+    objects.push_back(work.file(model.name + ".o"));
+    write(objects.back(), program->emit(codegen::Format::object), false, printer);
+  }
+  generator.writeReport();
+  if (printer.failed() || !compileMain(options, objects[0], printer)) return;
+  std::string bytes = linkProgram(objects, Runtime::library, options, work, printer);
+  if (!printer.failed()) write(output, bytes, true, printer);
 }
 
 }  // namespace
@@ -213,8 +347,10 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   if (options.show_commands) return showCommands(options, output, printer);
   WorkDirectory work(options.save_temps ? (output == "-" ? "mxc" : output) + ".temps" : "");
   if (!work.error().empty()) return printer.error(Fault::input, work.error());
-  std::string graph = readGraph(options, output, work, printer);
-  if (!printer.failed()) compileGraph(graph, options, output, work, printer);
+  std::optional<Source> source = readSource(options, output, work, printer);
+  if (!source) return;
+  if (source->has_main && isProgram(options)) compileMainProgram(*source, options, output, work, printer);
+  else compileModel(source->models[0], source->has_main, options, output, work, printer);
   if (!printer.failed() && options.dependencies) writeDependencies(options, output, work, printer);
 }
 

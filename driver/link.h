@@ -1,19 +1,23 @@
-// Making a program out of a model's object file with the host's linker.
+// Making a program out of object files with the host's linker.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "driver/compile.h"
 #include "driver/files.h"
 
 namespace mxc::driver {
 
-// The linker's command. Empty after an error, which has been printed.
-std::vector<std::string> linkCommand(const std::string& object, const std::string& program, const CompileOptions& options,
-                                     DiagnosticPrinter& printer);
+// What a program is linked with beside its objects: the standard trainer, or what a `main` of the user's own may call.
+enum class Runtime { trainer, library };
 
-// Links `object` with the runtime into a program, whose bytes are returned. Empty after an error, which has been printed.
-std::string linkProgram(const std::string& object, const CompileOptions& options, const WorkDirectory& work,
+// The linker's command. Empty after an error, which has been printed.
+std::vector<std::string> linkCommand(const std::vector<std::string>& objects, Runtime runtime, const std::string& program,
+                                     const CompileOptions& options, DiagnosticPrinter& printer);
+
+// Links the object files into a program, whose bytes are returned. Empty after an error, which has been printed.
+std::string linkProgram(const std::vector<std::string>& objects, Runtime runtime, const CompileOptions& options, const WorkDirectory& work,
                         DiagnosticPrinter& printer);
 
 }  // namespace mxc::driver

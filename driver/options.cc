@@ -78,7 +78,7 @@ bool checkCpu(const std::string& cpu, DiagnosticPrinter& printer) {
 }  // namespace
 
 CompileFlags::CompileFlags(CLI::App& app) {
-  app.add_option("model.cpp", options.source, "The model: C++ with MXC_MODEL, or symbol JSON (.json)")
+  app.add_option("model.cpp", options.source, "The model: C++ with MXC_MODEL, also several, or a main, or both; or symbol JSON (.json)")
       ->type_name("FILE")
       ->required();
   app.add_option("-O", options.level, "Optimisation level")
@@ -97,7 +97,7 @@ CompileFlags::CompileFlags(CLI::App& app) {
   addChoice(app, "--dtype", raw_.dtype, {"f32", "f64"}, "The model's floating type")->capture_default_str();
   addChoice(app, "--memory-plan", raw_.memory_plan, {"naive", "inplace", "coshare", "both"}, "How values share memory")
       ->capture_default_str();
-  app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model and links the program")
+  app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model, compiles the file's main and links the program")
       ->type_name("COMMAND")
       ->capture_default_str();
   app.add_option("--stage-time-limit", options.stage_time_limit_seconds, "Seconds that the model's code may take")
@@ -118,7 +118,7 @@ CompileFlags::CompileFlags(CLI::App& app) {
   app.add_flag("--check-finite", options.check_finite,
                "The program ends its training at the first NaN or infinity and names the operation; it is slower");
   app.add_flag("-v,--verbose", options.verbose, "Print the commands that are run");
-  app.add_flag("--###", options.show_commands, "Print the commands that would be run, and do nothing else");
+  app.add_flag("--###", options.show_commands, "Print the commands that would be run, and write nothing; the C++ compiler is asked what the file holds");
   app.add_flag("--time-passes", options.time_passes, "Print how long each pass took");
   app.add_flag("--save-temps", options.save_temps, "Keep the intermediate files, in OUTPUT.temps");
   app.add_flag("--print-ir-after-all", options.print_ir, "Print the program to standard error after each pass");
@@ -128,7 +128,8 @@ CompileFlags::CompileFlags(CLI::App& app) {
 void CompileFlags::addOutputs(CLI::App& app) {
   app.add_option("-o", options.output, "Output; - is standard output")->type_name("FILE");
   addChoice(app, "--emit", raw_.emit, {"exe", "obj", "asm", "llvm", "plan", "mlir", "graph", "svg"},
-            "What to write: a program, an object, or what the model is on its way there; graph is symbol JSON, svg a drawing of it")
+            "What to write: a program, an object, or what the model is on its way there; graph is symbol JSON, svg a drawing of it. A program has "
+            "the file's main, if there is one, and all its models; the others are of one model")
       ->capture_default_str();
   addChoice(app, "--memory-rules", raw_.memory_rules, {"own", "paper"},
             "paper: print the memory that MXNet's planner would take for this model, op by op, instead of compiling it")

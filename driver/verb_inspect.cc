@@ -1,8 +1,9 @@
-// mxc inspect: the Plan inside a compiled program, object or archive.
+// mxc inspect: the Plans inside a compiled program, object or archive: one, or one of each model if the program has a main of its own.
 //
-// A Plan begins with a magic number, its version and its length, and is position independent; so it is found by looking for the
-// first place in the file where those make a valid Plan, whatever the container.
+// A Plan begins with a magic number, its version and its length, and is position independent; so it is found by looking for
+// places in the file where those make a valid Plan, whatever the container.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstring>
 
 #include "driver/aligned_plan.h"
@@ -27,12 +28,29 @@ AlignedPlan planAt(llvm::StringRef file, size_t at) {
   return AlignedPlan(file.substr(at, header.bytes));
 }
 
-AlignedPlan findPlan(llvm::StringRef file) {
+// All Plans of a file, those of models in the order of their names.
+std::vector<AlignedPlan> findPlans(llvm::StringRef file) {
   uint32_t magic = plan::kMagic;
   llvm::StringRef bytes(reinterpret_cast<const char*>(&magic), sizeof magic);
+  std::vector<AlignedPlan> plans;
   for (size_t at = file.find(bytes); at != llvm::StringRef::npos; at = file.find(bytes, at + 1))
-    if (AlignedPlan plan = planAt(file, at); plan.status().ok()) return plan;
-  return {};
+    if (AlignedPlan plan = planAt(file, at); plan.status().ok()) plans.push_back(std::move(plan));
+  auto name = [](const AlignedPlan& plan) { return llvm::StringRef(plan.view().find_fact("model") ? plan.view().find_fact("model") : ""); };
+  std::stable_sort(plans.begin(), plans.end(), [&](const AlignedPlan& a, const AlignedPlan& b) { return name(a) < name(b); });
+  return plans;
+}
+
+// One Plan as it is, several as a list.
+std::string jsonOf(const std::vector<AlignedPlan>& plans) {
+  std::string text;
+  for (const AlignedPlan& plan : plans) text += (text.empty() ? "" : ",\n") + planJson(plan.view());
+  return plans.size() == 1 ? text : "[\n" + text + "]\n";
+}
+
+std::string textOf(const std::vector<AlignedPlan>& plans, const PlanTextOptions& options) {
+  std::string text;
+  for (const AlignedPlan& plan : plans) text += (text.empty() ? "" : "\n\n") + planText(plan.view(), options);
+  return text;
 }
 
 struct InspectOptions {
@@ -50,21 +68,21 @@ void inspect(const InspectOptions& options, DiagnosticPrinter& printer) {
     diagnostic.message = llvm::toString(file.takeError());
     return printer.print(diagnostic);
   }
-  AlignedPlan plan = findPlan(*file);
-  if (!plan.status().ok()) {
+  std::vector<AlignedPlan> plans = findPlans(*file);
+  if (plans.empty()) {
     diagnostic.message = "there is no program compiled by this version of mxc in this file";
     return printer.print(diagnostic);
   }
-  llvm::outs() << (options.json ? planJson(plan.view()) : planText(plan.view(), options.text));
+  llvm::outs() << (options.json ? jsonOf(plans) : textOf(plans, options.text));
 }
 
 }  // namespace
 
 void addInspectVerb(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* verb = app.add_subcommand("inspect", "Show the model, graphs and memory of a compiled program");
+  CLI::App* verb = app.add_subcommand("inspect", "Show the models, graphs and memory of a compiled program");
   verb->add_option("program", options->path, "A program, object or archive made by mxc compile")->type_name("FILE")->required();
-  verb->add_flag("--json", options->json, "Everything, as JSON");
+  verb->add_flag("--json", options->json, "Everything, as JSON; of several models a list");
   verb->add_flag("--steps", options->text.steps, "Every step with its arguments");
   verb->add_flag("--buffers", options->text.buffers, "Every buffer with its place in memory");
   addColor(*verb, options->color);

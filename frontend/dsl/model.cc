@@ -103,13 +103,16 @@ Dim batch(int64_t size) {
 const std::string& Symbol::name() const { return graph_->nodes[node_].name; }
 const std::string& Symbol::op() const { return graph_->nodes[node_].op; }
 
-Symbol input(const std::string& name, const Shape& shape, DType dtype, Here where) {
+Symbol input(const std::string& name, const Shape& shape, DType dtype, const InputOptions& options, Here where) {
   Session& session = detail::session(where);
   auto [sizes, batch_axis] = checkShape(name, shape, where);
   if (batch_axis >= 0) checkBatch(session, name, sizes[batch_axis], where);
   Node node;
   node.op = "input";
   node.attributes = {{"shape", sizes}, {"batch_axis", batch_axis}, {"dtype", dtype}};
+  if (options.gradient && dtype != f32 && dtype != f64)
+    throw ModelError("'" + name + "' of " + to_string(dtype) + " has no gradient: only floating-point inputs have one", where);
+  if (options.gradient) node.attributes.emplace_back("gradient", true);
   return add(session, std::move(node), name, where);
 }
 

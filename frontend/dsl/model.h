@@ -9,6 +9,16 @@
 
 namespace mxc {
 
+namespace plan {
+struct Program;
+}
+
+// A model of the file, by whose name code that stands beside it means it: what an executor is made of.
+struct Model {
+  const char* name;
+  const plan::Program* program;  // what mxc made of it; null where there is none: while models are staged
+};
+
 namespace detail {
 // Where a model is written; found under the symbol mxc_model_<name>.
 struct ModelInfo {
@@ -18,16 +28,25 @@ struct ModelInfo {
 };
 }  // namespace detail
 
-// MXC_MODEL(lenet) { ... } describes a model. A file may hold several; `mxc compile --model=lenet` chooses.
+// MXC_MODEL(lenet) { ... } describes a model, and makes `lenet` a constant of class Model. A file may hold several models. If it holds a
+// `main` as well, all of them and it become one program; if not, `mxc compile --model=lenet` chooses.
 #define MXC_MODEL(name)                                                                       \
   extern "C" const mxc::detail::ModelInfo mxc_model_##name;                                   \
   extern "C" constexpr mxc::detail::ModelInfo mxc_model_##name = {#name, __FILE__, __LINE__}; \
+  extern "C" __attribute__((weak)) const mxc::plan::Program mxc_program_##name;               \
+  [[maybe_unused]] static const mxc::Model name = {#name, &mxc_program_##name};               \
   extern "C" void mxc_stage_##name();                                                         \
   extern "C" void mxc_stage_##name()
 
+struct InputOptions {
+  // Backward computes the gradient of the loss with respect to this input too. It is there for a program with a `main`; training has no
+  // use for it.
+  bool gradient = false;
+};
+
 // Data that comes from outside: input("image", {batch(64), 1, 28, 28}). At most one axis is the batch; all inputs' batches are equal.
-// Throws ModelError if the name is taken or a size is not positive.
-Symbol input(const std::string& name, const Shape& shape, DType dtype = f32, Here where = Here::current());
+// Throws ModelError if the name is taken, a size is not positive, or a gradient is asked for of an input that is not floating-point.
+Symbol input(const std::string& name, const Shape& shape, DType dtype = f32, const InputOptions& options = {}, Here where = Here::current());
 
 // A parameter of one's own, trainable unless `param.gradient` is none. `param.symbol` is not used.
 Symbol parameter(const std::string& name, const Shape& shape, const Param& param = {}, Here where = Here::current());

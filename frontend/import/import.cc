@@ -228,6 +228,10 @@ class Importer {
     if (axis >= 0) encoding = mx::EncodingAttr::get(builder_.getContext(), axis, 1, {}, -1, 0);
     mlir::OperationState state(location(node, name), "mx.input");
     state.addAttribute("name", builder_.getStringAttr(name));
+    if (attributes->getBoolean("gradient").value_or(false)) {
+      if (!llvm::isa<mlir::FloatType>(element)) return fail(node, describe(node) + ": only floating-point inputs have gradients");
+      state.addAttribute("mx.gradient", builder_.getUnitAttr());
+    }
     state.addTypes(mlir::RankedTensorType::get(shape, element, encoding));
     nodes_.push_back(builder_.create(state));
     return true;

@@ -18,6 +18,7 @@ namespace mxc::frontend {
 namespace {
 
 constexpr llvm::StringRef kStagePrefix = "mxc_stage_";
+constexpr int kUnbound = 127;  // how the dynamic linker ends a process that calls a function which nobody defines
 constexpr uint64_t kRoomForStaging = 16 << 20;  // bytes; a model's shared object takes one to three million
 
 bool fail(const DiagnosticSink& sink, SourcePlace place, std::string message, Fault fault = Fault::input) {
@@ -34,7 +35,7 @@ std::string resultPath(const StageOptions& options) { return options.work_direct
 std::string progressPath(const StageOptions& options) { return options.work_directory + "/progress"; }
 
 std::vector<std::string> compileCommand(const StageOptions& options) {
-  std::vector<std::string> command = {options.host_compiler,    "-std=c++20", "-O0", "-g1", "-fPIC", "-shared", "-I",
+  std::vector<std::string> command = {options.host_compiler, "-std=c++20", "-O0", "-g1", "-fPIC", "-shared", "-Wl,-z,lazy", "-I",
                                       options.include_directory};
   if (!options.color.empty()) command.push_back("-fdiagnostics-color=" + options.color);
   if (!options.dependencies.empty())
@@ -63,47 +64,32 @@ bool compileModel(const StageOptions& options, const DiagnosticSink& sink) {
   return fail(sink, file, "the host C++ compiler rejects this file (see above)");
 }
 
-// Names of the models in a shared object, in alphabetical order.
-std::vector<std::string> findModels(const std::string& object) {
-  std::vector<std::string> models;
+// Reads the symbols that a shared object exports.
+SourceFile lookInto(const std::string& object) {
+  SourceFile found;
   auto buffer = llvm::MemoryBuffer::getFile(object);
-  if (!buffer) return models;
+  if (!buffer) return found;
   auto file = llvm::object::ObjectFile::createObjectFile(**buffer);
   if (!file) {
     llvm::consumeError(file.takeError());
-    return models;
+    return found;
   }
   auto* elf = llvm::dyn_cast<llvm::object::ELFObjectFileBase>(file->get());
-  if (!elf) return models;
+  if (!elf) return found;
   for (llvm::object::ELFSymbolRef symbol : elf->getDynamicSymbolIterators()) {
     auto name = symbol.getName();
-    if (!name) {
-      llvm::consumeError(name.takeError());
-    } else if (name->starts_with(kStagePrefix)) {
-      models.push_back(name->substr(kStagePrefix.size()).str());
+    auto flags = symbol.getFlags();
+    if (!name || !flags) {
+      if (!name) llvm::consumeError(name.takeError());
+      if (!flags) llvm::consumeError(flags.takeError());
+      continue;
     }
+    if (*flags & llvm::object::SymbolRef::SF_Undefined) continue;
+    if (name->starts_with(kStagePrefix)) found.models.push_back(name->substr(kStagePrefix.size()).str());
+    found.has_main |= *name == "main";
   }
-  std::sort(models.begin(), models.end());
-  return models;
-}
-
-std::optional<std::string> chooseModel(const StageOptions& options, const std::vector<std::string>& models,
-                                       const DiagnosticSink& sink) {
-  std::string list;
-  for (const std::string& model : models) list += (list.empty() ? "" : ", ") + model;
-  SourcePlace file{options.source};
-  if (models.empty()) {
-    fail(sink, file, "there is no model in this file: write MXC_MODEL(name) { ... }");
-  } else if (options.model.empty() && models.size() == 1) {
-    return models[0];
-  } else if (options.model.empty()) {
-    fail(sink, file, "there are several models in this file: choose with --model: " + list, Fault::usage);
-  } else if (std::find(models.begin(), models.end(), options.model) == models.end()) {
-    fail(sink, file, "there is no model '" + options.model + "' in this file; there is: " + list, Fault::usage);
-  } else {
-    return options.model;
-  }
-  return std::nullopt;
+  std::sort(found.models.begin(), found.models.end());
+  return found;
 }
 
 SourcePlace readPlace(const llvm::json::Value* json) {
@@ -152,6 +138,8 @@ bool reportDeath(const StageOptions& options, const ProcessResult& result, const
     diagnostic.message = "staging did not end within " + std::to_string(options.time_limit_seconds) + " s (--stage-time-limit)";
   } else if (result.signal) {
     diagnostic.message = std::string("staging crashed: ") + strsignal(result.signal);
+  } else if (result.exit_code == kUnbound) {
+    diagnostic.message = "the model's code, or a global variable of the file, needs the runtime (see above): only main and what it calls can";
   } else {
     diagnostic.message = "the model's code ended the staging process with exit code " + std::to_string(result.exit_code);
   }
@@ -181,22 +169,42 @@ std::string readFile(const std::string& path) {
 
 }  // namespace
 
-std::optional<std::string> stage(const StageOptions& options, const DiagnosticSink& sink) {
+std::optional<SourceFile> compileSource(const StageOptions& options, const DiagnosticSink& sink) {
   if (bool folder = llvm::sys::fs::is_directory(options.source); folder || !std::ifstream(options.source)) {
     fail(sink, {options.source}, strerror(folder ? EISDIR : errno));
     return std::nullopt;
   }
-  std::string object = objectPath(options), page = progressPath(options);
   if (!compileModel(options, sink)) return std::nullopt;
-  std::optional<std::string> model = chooseModel(options, findModels(object), sink);
-  if (!model) return std::nullopt;
+  return lookInto(objectPath(options));
+}
 
+std::optional<std::string> chooseModel(const StageOptions& options, const SourceFile& file, const std::string& wanted,
+                                       const DiagnosticSink& sink) {
+  std::string list;
+  for (const std::string& model : file.models) list += (list.empty() ? "" : ", ") + model;
+  SourcePlace place{options.source};
+  if (file.models.empty()) {
+    fail(sink, place, "there is no model in this file: write MXC_MODEL(name) { ... }");
+  } else if (wanted.empty() && file.models.size() == 1) {
+    return file.models[0];
+  } else if (wanted.empty()) {
+    fail(sink, place, "there are several models in this file: choose with --model: " + list, Fault::usage);
+  } else if (std::find(file.models.begin(), file.models.end(), wanted) == file.models.end()) {
+    fail(sink, place, "there is no model '" + wanted + "' in this file; there is: " + list, Fault::usage);
+  } else {
+    return wanted;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> stage(const StageOptions& options, const std::string& model, const DiagnosticSink& sink) {
+  std::string object = objectPath(options), page = progressPath(options);
   std::ofstream(page, std::ios::binary) << std::string(sizeof(Progress), '\0');
-  ProcessResult result = runProcess(runCommand(options, *model), {.time_limit_seconds = options.time_limit_seconds,
-                                                                  .memory_limit_bytes = options.memory_limit_bytes,
-                                                                  .stdout_to_stderr = true,
-                                                                  .end_descendants = true,
-                                                                  .verbose = options.verbose});
+  ProcessResult result = runProcess(runCommand(options, model), {.time_limit_seconds = options.time_limit_seconds,
+                                                                 .memory_limit_bytes = options.memory_limit_bytes,
+                                                                 .stdout_to_stderr = true,
+                                                                 .end_descendants = true,
+                                                                 .verbose = options.verbose});
   Progress progress = readProgress(page);
   std::string text = readFile(resultPath(options));
   if (!result.started) {
@@ -214,8 +222,10 @@ std::optional<std::string> stage(const StageOptions& options, const DiagnosticSi
   return std::nullopt;
 }
 
-std::vector<std::vector<std::string>> stageCommands(const StageOptions& options) {
-  return {compileCommand(options), runCommand(options, options.model.empty() ? "MODEL" : options.model)};
+std::vector<std::vector<std::string>> stageCommands(const StageOptions& options, const std::vector<std::string>& models) {
+  std::vector<std::vector<std::string>> commands = {compileCommand(options)};
+  for (const std::string& model : models) commands.push_back(runCommand(options, model));
+  return commands;
 }
 
 }  // namespace mxc::frontend

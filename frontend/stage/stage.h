@@ -1,8 +1,11 @@
-// Staging: model.cpp to symbol JSON. The host compiler makes a shared object of the file; a process of its own (mxc-stage) loads
-// it and calls the model's function under a time and a memory limit.
+// Staging: model.cpp to symbol JSON. The host compiler makes a shared object of the file; for each model a process of its own
+// (mxc-stage) loads it and calls the model's function under a time and a memory limit.
 //
 // Whatever the model's code does, mxc goes on: an exception, a crash or an endless loop becomes a diagnostic at the last operation
 // that was made. What the code prints to its standard output goes to standard error.
+//
+// A file may hold a `main` beside its models. It is no part of staging, and need not be able to run: the shared object leaves open what
+// only the runtime of a program defines, and is bound as far as it is called.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +20,6 @@ namespace mxc::frontend {
 
 struct StageOptions {
   std::string source;                   // path of model.cpp
-  std::string model;                    // which MXC_MODEL; empty: the only one
   std::vector<std::string> defines;     // "name" or "name=value", for the preprocessor
   std::map<std::string, int64_t> dims;  // "batch" -> 1
   std::string host_compiler = "c++";
@@ -33,10 +35,23 @@ struct StageOptions {
   std::string dependencies, dependency_target;
 };
 
-// The commands that `stage` runs, in order. A model whose name is not given stands as MODEL: its name is found on the way.
-std::vector<std::vector<std::string>> stageCommands(const StageOptions& options);
+// What a source holds.
+struct SourceFile {
+  std::vector<std::string> models;  // names, in alphabetical order
+  bool has_main = false;
+};
 
-// The symbol JSON (docs/symbol-json.md) of the model. Diagnostics of the host compiler go to standard error as they are.
-std::optional<std::string> stage(const StageOptions& options, const DiagnosticSink& sink);
+// Makes the shared object, which `stage` needs, and looks into it. Diagnostics of the host compiler go to standard error as they are.
+std::optional<SourceFile> compileSource(const StageOptions& options, const DiagnosticSink& sink);
+
+// The model that is meant: the one called `wanted`, or, if that is empty, the only one.
+std::optional<std::string> chooseModel(const StageOptions& options, const SourceFile& file, const std::string& wanted,
+                                       const DiagnosticSink& sink);
+
+// The symbol JSON (docs/symbol-json.md) of a model of the file.
+std::optional<std::string> stage(const StageOptions& options, const std::string& model, const DiagnosticSink& sink);
+
+// The commands that the two run, in order.
+std::vector<std::vector<std::string>> stageCommands(const StageOptions& options, const std::vector<std::string>& models);
 
 }  // namespace mxc::frontend

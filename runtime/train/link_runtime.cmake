@@ -1,4 +1,5 @@
-# Writes ${PROJECT_BINARY_DIR}/lib/link_runtime.txt: what to add to a link line, after a model's object file, to make a program.
+# Writes lists into ${PROJECT_BINARY_DIR}/lib: what to add to a link line, after object files, to make a program. link_runtime.txt goes
+# with a model's object file and the standard trainer, link_main.txt (driver/CMakeLists.txt) with a main of the user's own.
 # One argument a line, in order. Arguments are literal but for archives of ours, which stand relative to the folder of
 # the file itself ("libmxc_runtime_io.a"); everything else starts with '-'. Libraries of the system are linked as static
 # archives where the system has them ("-l:libabsl_status.a"), so that a program runs where only libc is, and starts in half the time.
@@ -14,7 +15,10 @@ function(mxc_collect target out)
     endif()
   endif()
   if(NOT TARGET ${target})
-    return()  # a flag; what programs need of those is in mxc_write_link_file
+    if(target MATCHES "^-l:")
+      set(${out} ${target} ${${out}} PARENT_SCOPE)
+    endif()
+    return()  # another flag; what programs need of those is in mxc_write_link_file
   endif()
   get_target_property(aliased ${target} ALIASED_TARGET)
   if(aliased)
@@ -40,6 +44,10 @@ endfunction()
 
 # The link argument for a target; empty if it has no file.
 function(mxc_link_argument target out)
+  if(target MATCHES "^-l:")
+    set(${out} ${target} PARENT_SCOPE)
+    return()
+  endif()
   set(${out} "" PARENT_SCOPE)
   get_target_property(type ${target} TYPE)
   get_target_property(imported ${target} IMPORTED)
@@ -76,7 +84,7 @@ function(mxc_link_argument target out)
   endif()
 endfunction()
 
-function(mxc_write_link_file root)
+function(mxc_write_link_file root file)
   set(MXC_SEEN "")
   set(targets "")
   mxc_collect(${root} targets)
@@ -98,7 +106,7 @@ function(mxc_write_link_file root)
     string(APPEND text "${line}\n")
   endforeach()
   string(APPEND text "-Wl,--end-group\n-static-libstdc++\n-static-libgcc\n-pthread\n-lm\n")
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/lib/link_runtime.txt CONTENT "${text}")
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/lib/${file} CONTENT "${text}")
   foreach(target ${ours})
     set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
   endforeach()
