@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "frontend/stage/call_stack.h"
+#include "frontend/stage/open_symbols.h"
 #include "frontend/stage/process.h"
 #include "frontend/stage/progress.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -175,6 +176,7 @@ std::optional<SourceFile> compileSource(const StageOptions& options, const Diagn
     return std::nullopt;
   }
   if (!compileModel(options, sink)) return std::nullopt;
+  weakenOpenSymbols(objectPath(options));
   return lookInto(objectPath(options));
 }
 
