@@ -279,12 +279,7 @@ class ProgramWriter {
     if (failed(placeResults(kernel, function))) return failure();
     std::string name = stepName(kernel);
     std::string symbol = module_.getName().value_or("model").str() + "." + function.getSymName().str() + "." + std::to_string(kernelNumber_++);
-    SmallVector<Type> types(kernel->getOperandTypes());
-    llvm::append_range(types, kernel->getResultTypes());
-    int64_t widest = 4;
-    for (Type type : types)
-      if (Type element = elementType(type); isa<FloatType>(element)) widest = std::max(widest, elementBytes(element));
-    CpuKernelBuilder builder(kernels_, kernel, symbol, 64 / widest, unit_);
+    CpuKernelBuilder builder(kernels_, kernel, symbol, lanesOf(kernel), unit_);
     FailureOr<std::vector<KernelInfo>> infos = builder.run();
     if (failed(infos)) return failure();
 

@@ -11,6 +11,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -76,6 +78,17 @@ LogicalResult approximate(ModuleOp kernels) {
   config.strictMode = GreedyRewriteStrictness::ExistingAndNewOps;
   (void)applyOpPatternsAndFold(ops, std::move(patterns), config);
   return success();
+}
+
+// No processor but the newest rounds to bf16: it becomes arithmetic on the bits.
+LogicalResult expandSmallFloats(ModuleOp kernels) {
+  RewritePatternSet patterns(kernels.getContext());
+  arith::populateExpandBFloat16Patterns(patterns);
+  ConversionTarget target(*kernels.getContext());
+  target.markUnknownOpDynamicallyLegal([](Operation*) { return true; });
+  target.addDynamicallyLegalOp<arith::ExtFOp>([](arith::ExtFOp op) { return !getElementTypeOrSelf(op.getIn().getType()).isBF16(); });
+  target.addDynamicallyLegalOp<arith::TruncFOp>([](arith::TruncFOp op) { return !getElementTypeOrSelf(op.getType()).isBF16(); });
+  return applyPartialConversion(kernels, target, std::move(patterns));
 }
 
 // One step to the llvm dialect for all that is left after scf.
@@ -209,8 +222,8 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(Location loc, 
 FailureOr<std::unique_ptr<llvm::Module>> lowerToLLVM(ModuleOp kernels, llvm::LLVMContext& context, llvm::TargetMachine& target) {
   kernels.getContext()->loadDialect<arith::ArithDialect, math::MathDialect, cf::ControlFlowDialect, func::FuncDialect, vector::VectorDialect,
                                     LLVM::LLVMDialect>();
-  if (failed(runCleanup(kernels)) || failed(approximate(kernels)) || failed(callLibm(kernels)) || failed(runCleanup(kernels)) ||
-      failed(runScfToCf(kernels)) || failed(convertToLLVMDialect(kernels)))
+  if (failed(runCleanup(kernels)) || failed(approximate(kernels)) || failed(callLibm(kernels)) || failed(expandSmallFloats(kernels)) ||
+      failed(runCleanup(kernels)) || failed(runScfToCf(kernels)) || failed(convertToLLVMDialect(kernels)))
     return failure();
   alignToElements(kernels);
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(kernels, context, "kernels");

@@ -15,11 +15,28 @@ Type withElement(Type like, Type element) {
   return element;
 }
 
+// True is 1, not -1.
+arith::CmpIPredicate unsignedPredicate(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+    case arith::CmpIPredicate::slt: return arith::CmpIPredicate::ult;
+    case arith::CmpIPredicate::sle: return arith::CmpIPredicate::ule;
+    case arith::CmpIPredicate::sgt: return arith::CmpIPredicate::ugt;
+    case arith::CmpIPredicate::sge: return arith::CmpIPredicate::uge;
+    default: return predicate;
+  }
+}
+
+bool isBoolean(Value v) { return elementType(v.getType()).isInteger(1); }
+
 }  // namespace
 
 Type elementType(Type type) { return getElementTypeOrSelf(type); }
 
-Type valueType(Type element) { return element.isUnsignedInteger() ? IntegerType::get(element.getContext(), 32) : element; }
+Type valueType(Type element) {
+  if (element.isUnsignedInteger()) return IntegerType::get(element.getContext(), 32);
+  if (element.isF16() || element.isBF16()) return Float32Type::get(element.getContext());
+  return element;
+}
 
 Value Body::splatLike(Value a, Value like) {
   auto v = dyn_cast<VectorType>(like.getType());
@@ -54,12 +71,21 @@ Value Body::binary(Value a, Value b) {
   return builder.create<IntOp>(loc, a, b);
 }
 
-Value Body::add(Value a, Value b) { return binary<arith::AddFOp, arith::AddIOp>(a, b); }
+Value Body::add(Value a, Value b) { return isBoolean(a) ? logicalOr(a, b) : binary<arith::AddFOp, arith::AddIOp>(a, b); }
 Value Body::sub(Value a, Value b) { return binary<arith::SubFOp, arith::SubIOp>(a, b); }
 Value Body::mul(Value a, Value b) { return binary<arith::MulFOp, arith::MulIOp>(a, b); }
-Value Body::div(Value a, Value b) { return binary<arith::DivFOp, arith::DivSIOp>(a, b); }
-Value Body::max(Value a, Value b) { return binary<arith::MaximumFOp, arith::MaxSIOp>(a, b); }
-Value Body::min(Value a, Value b) { return binary<arith::MinimumFOp, arith::MinSIOp>(a, b); }
+Value Body::max(Value a, Value b) { return isBoolean(a) ? logicalOr(a, b) : binary<arith::MaximumFOp, arith::MaxSIOp>(a, b); }
+Value Body::min(Value a, Value b) { return isBoolean(a) ? logicalAnd(a, b) : binary<arith::MinimumFOp, arith::MinSIOp>(a, b); }
+
+// The instruction must see neither 0 nor -1: the least integer has no negative.
+Value Body::div(Value a, Value b) {
+  match(a, b);
+  if (isFloat(a)) return builder.create<arith::DivFOp>(loc, a, b);
+  Value zero = constant(0, b), isZero = eq(b, zero), isMinusOne = eq(b, constant(-1, b));
+  Value divisor = select(logicalOr(isZero, isMinusOne), constant(1, b), b);
+  Value quotient = builder.create<arith::DivSIOp>(loc, a, divisor);
+  return select(isZero, zero, select(isMinusOne, sub(zero, a), quotient));
+}
 
 Value Body::neg(Value a) {
   if (isFloat(a)) return builder.create<arith::NegFOp>(loc, a);
@@ -96,6 +122,7 @@ Value Body::pow(Value a, Value b) {
 Value Body::compare(arith::CmpFPredicate f, arith::CmpIPredicate i, Value a, Value b) {
   match(a, b);
   if (isFloat(a)) return builder.create<arith::CmpFOp>(loc, f, a, b);
+  if (isBoolean(a)) i = unsignedPredicate(i);
   return builder.create<arith::CmpIOp>(loc, i, a, b);
 }
 
@@ -123,19 +150,47 @@ Value Body::select(Value condition, Value a, Value b) {
   return builder.create<arith::SelectOp>(loc, condition, a, b);
 }
 
-Value Body::cast(Value a, Type to) {
-  to = valueType(to);
+// To f32, on the way to a smaller float: the last bit is set if anything was lost, so that the second rounding is as good as the only one
+// (rounding to odd; Boldo and Melquiond 2008).
+Value Body::narrow(Value a, Type type) {
+  Value near = builder.create<arith::TruncFOp>(loc, type, a), back = builder.create<arith::ExtFOp>(loc, a.getType(), near);
+  Type word = withElement(type, builder.getI32Type());
+  auto flag = [&](arith::CmpFPredicate predicate, Value x, Value y) -> Value {
+    return builder.create<arith::ExtUIOp>(loc, word, builder.create<arith::CmpFOp>(loc, predicate, x, y));
+  };
+  Value bits = builder.create<arith::BitcastOp>(loc, word, near);
+  Value towardsZero = sub(bits, flag(arith::CmpFPredicate::OGT, abs(back), abs(a)));
+  Value odd = builder.create<arith::OrIOp>(loc, towardsZero, flag(arith::CmpFPredicate::ONE, back, a));
+  return builder.create<arith::BitcastOp>(loc, type, odd);
+}
+
+Value Body::settle(Value a, Type element) {
+  if (valueType(element) == element) return a;
+  if (!isa<FloatType>(element)) return builder.create<arith::AndIOp>(loc, a, constant((1 << element.getIntOrFloatBitWidth()) - 1, a));
+  Value stored = builder.create<arith::TruncFOp>(loc, withElement(a.getType(), element), a);
+  return builder.create<arith::ExtFOp>(loc, a.getType(), stored);
+}
+
+Value Body::cast(Value a, Type element) {
+  Type to = valueType(element);
   Type from = elementType(a.getType());
   if (from == to) return a;
+  if (to.isInteger(1)) return ne(a, constant(0, a));
   Type type = withElement(a.getType(), to);
   bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
   if (fromFloat && toFloat) {
     if (fromBits < toBits) return builder.create<arith::ExtFOp>(loc, type, a);
+    if (to != element) return narrow(a, type);
     return builder.create<arith::TruncFOp>(loc, type, a);
   }
-  if (fromFloat) return builder.create<arith::FPToSIOp>(loc, type, a);
+  if (fromFloat) {
+    // By way of i32: what does not fit is then the same for vectors and scalars.
+    if (toBits < 32) return cast(cast(a, builder.getI32Type()), element);
+    return builder.create<arith::FPToSIOp>(loc, type, a);
+  }
   if (toFloat) {
+    if (to != element) return cast(cast(a, builder.getF64Type()), element);
     if (fromBits == 1) return builder.create<arith::UIToFPOp>(loc, type, a);
     return builder.create<arith::SIToFPOp>(loc, type, a);
   }

@@ -21,10 +21,11 @@ class Body {
   Value constant(double value, Value like);
   Value constant(double value, mlir::Type elementType);
 
-  // Arithmetic on floats or integers (signed).
+  // Arithmetic on floats or integers (signed, wrapping around). Of booleans `add` and `max` are or, `mul` and `min` are and.
   Value add(Value a, Value b);
   Value sub(Value a, Value b);
   Value mul(Value a, Value b);
+  // Integers: towards zero; what is divided by 0 is 0.
   Value div(Value a, Value b);
   Value neg(Value a);
   // a * b + c, rounded once.
@@ -58,8 +59,11 @@ class Body {
   Value logicalOr(Value a, Value b);
   Value select(Value condition, Value a, Value b);
 
-  // Converts the element type: float <-> float, int <-> float (truncating), int <-> int (signed; i1 as 0 or 1).
+  // Converts to the value type of `elementType`: float <-> float, int <-> float (truncating), int <-> int (signed; i1 as 0 or 1). To i1:
+  // whether it is not 0. What `settle` makes of the result is rounded once (integers of more than 53 bits: twice).
   Value cast(Value a, mlir::Type elementType);
+  // `a` as it is after it lay in memory as an `element`: small floats are rounded, unsigned integers wrap around.
+  Value settle(Value a, mlir::Type element);
 
   // Makes scalar operands vectors if another one is a vector.
   void match(Value& a, Value& b);
@@ -73,11 +77,13 @@ class Body {
   template <typename FloatOp, typename IntOp>
   Value binary(Value a, Value b);
   Value compare(mlir::arith::CmpFPredicate f, mlir::arith::CmpIPredicate i, Value a, Value b);
+  Value narrow(Value a, mlir::Type to);
 };
 
 // The element type of a scalar, vector or tensor type.
 mlir::Type elementType(mlir::Type type);
-// The type that an element's value has in a kernel: its own, or i32 for small unsigned integers, so that their sign is not in doubt.
+// The type that an element's value has in a kernel: its own; i32 for small unsigned integers, so that their sign is not in doubt; f32 for
+// f16 and bf16.
 mlir::Type valueType(mlir::Type element);
 inline bool isFloat(mlir::Value v) { return llvm::isa<mlir::FloatType>(elementType(v.getType())); }
 

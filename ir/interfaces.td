@@ -43,6 +43,8 @@ def Mx_ElementwiseRules : OpInterface<"ElementwiseRules"> {
     InterfaceMethod<[{Of one operand: the largest of several elements stays the largest, and where different elements become equal
       the gradient is 0. Then it is the same, bit for bit, before and after a choice of the largest.}],
       "bool", "keepsLargest", (ins), "", "return false;">,
+    InterfaceMethod<[{Whether the result is the answer to a question: 1 or 0.}],
+      "bool", "givesTruth", (ins), "", "return false;">,
   ];
 }
 

@@ -203,7 +203,12 @@ FailureOr<TensorType> broadcast(Operation* op, TensorType a, TensorType b) {
   return tensorType(dims, a.getElementType(), batch, unit);
 }
 
-LogicalResult inferElementwise(Operation* op) {
+LogicalResult expectNumbers(Operation* op, TensorType type) {
+  if (type.getElementType().isInteger(1)) return op->emitOpError() << "expects numbers, got booleans";
+  return success();
+}
+
+LogicalResult inferAnyElementwise(Operation* op) {
   TensorType type = tensorType({}, op->getNumOperands() ? getElementTypeOrSelf(op->getOperand(0).getType()) : Type());
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     FailureOr<TensorType> operand = expectRank(op, i, -1);
@@ -216,6 +221,11 @@ LogicalResult inferElementwise(Operation* op) {
   }
   for (unsigned i = 0; i < op->getNumResults(); ++i) setResult(op, i, type);
   return success();
+}
+
+LogicalResult inferElementwise(Operation* op) {
+  if (failed(inferAnyElementwise(op))) return failure();
+  return expectNumbers(op, rankedType(op->getResult(0)));
 }
 
 LogicalResult inferFloatElementwise(Operation* op) {

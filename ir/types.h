@@ -65,6 +65,8 @@ mlir::FailureOr<int64_t> checkAxis(mlir::Operation* op, int64_t axis, int64_t ra
 
 // Rules shared by op families.
 namespace mx {
+mlir::LogicalResult inferAnyElementwise(mlir::Operation* op);
+// The same; a diagnostic for booleans.
 mlir::LogicalResult inferElementwise(mlir::Operation* op);
 // The same; a diagnostic for integers.
 mlir::LogicalResult inferFloatElementwise(mlir::Operation* op);
@@ -74,6 +76,8 @@ bool sameStorage(mlir::Operation* op, unsigned operand, unsigned result);
 void setResult(mlir::Operation* op, unsigned i, TensorType type);
 // Fixes the type of a parameter or state operand; fails with a diagnostic if it has another one already.
 mlir::LogicalResult setParameter(mlir::Operation* op, unsigned operand, llvm::ArrayRef<int64_t> dims, mlir::Type element);
+// A diagnostic at `op` if an operand of this type is no number.
+mlir::LogicalResult expectNumbers(mlir::Operation* op, TensorType type);
 // The ranked type of an operand, which must have `rank` axes (-1: any); else a diagnostic at `op`.
 mlir::FailureOr<TensorType> expectRank(mlir::Operation* op, unsigned operand, int64_t rank);
 // NumPy broadcasting of two types; a diagnostic at `op` if they do not fit.

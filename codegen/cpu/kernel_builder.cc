@@ -14,14 +14,21 @@ using namespace mlir;
 namespace mxc::codegen {
 namespace {
 
-// A cell of the grid does about this many elements, so that taking one costs little beside it.
-constexpr int64_t kCellElements = 4096;
 // Static inner loops up to this count are written out.
 constexpr int64_t kUnroll = 5;
 
 bool isElementwise(Operation* op) { return isa<mx::ElementwiseRules>(op); }
 
 }  // namespace
+
+int64_t lanesOf(mx::KernelOp kernel) {
+  SmallVector<Type> types(kernel->getOperandTypes());
+  llvm::append_range(types, kernel->getResultTypes());
+  int64_t widest = 4;
+  for (Type type : types)
+    if (Type element = elementType(type); isa<FloatType>(element)) widest = std::max(widest, elementBytes(element));
+  return 64 / widest;
+}
 
 CpuKernelBuilder::CpuKernelBuilder(ModuleOp kernels, mx::KernelOp kernel, std::string name, int64_t lanes, VectorUnit unit)
     : kernels_(kernels), kernel_(kernel), name_(std::move(name)), lanes_(lanes), unit_(unit), loc_(kernel.getLoc()), b_(kernels.getContext()) {
@@ -73,7 +80,7 @@ void CpuKernelBuilder::openFunction() {
 
 void CpuKernelBuilder::closeFunction(int64_t cells, int64_t batchUnit, int64_t batchTile) {
   b_.create<func::ReturnOp>(loc_);
-  infos_.push_back({function_.getSymName().str(), cells, batchUnit, batchTile, flops_});
+  infos_.push_back({function_.getSymName().str(), cells, batchUnit, batchTile, flops_, carriedFrom_});
 }
 
 Value CpuKernelBuilder::extentValue(Extent extent) {
@@ -167,35 +174,45 @@ void CpuKernelBuilder::nest(ArrayRef<Extent> extents, SmallVectorImpl<Index>& at
   });
 }
 
+void CpuKernelBuilder::vectorAt(Index base, int64_t lanes, const std::function<void(Index)>& body) {
+  Index lane = beginLanes(lanes);
+  newPoint();
+  body(base + lane);
+  endLanes();
+}
+
 void CpuKernelBuilder::vectorLoop(Extent extent, const std::function<void(Index)>& body) {
-  auto vectors = [&](Index base, int64_t lanes) {
-    Index lane = beginLanes(lanes);
-    newPoint();
-    body(base + lane);
-    endLanes();
-  };
-  if (!extent.isBatch()) {
-    int64_t whole = extent.size / lanes_, tail = extent.size % lanes_;
-    if (whole == 1) {
-      vectors(Index(0), lanes_);
-    } else if (whole > 1) {
-      loop(constant(0), constant(whole), 1, {}, [&](Value chunk, ValueRange) -> SmallVector<Value> {
-        vectors(newLoop(chunk, whole) * lanes_, lanes_);
-        return {};
-      });
-    }
-    if (tail > 0) vectors(Index(whole * lanes_), tail);
-    return;
+  if (extent.isBatch()) return vectorRange(Index(0), extentValue(extent), extent.size, body);
+  int64_t whole = extent.size / lanes_, tail = extent.size % lanes_;
+  if (whole == 1) {
+    vectorAt(Index(0), lanes_, body);
+  } else if (whole > 1) {
+    loop(constant(0), constant(whole), 1, {}, [&](Value chunk, ValueRange) -> SmallVector<Value> {
+      vectorAt(newLoop(chunk, whole) * lanes_, lanes_, body);
+      return {};
+    });
   }
-  Value total = extentValue(extent);
-  Value whole = b_.create<arith::DivUIOp>(loc_, total, constant(lanes_));
+  if (tail > 0) vectorAt(Index(whole * lanes_), tail, body);
+}
+
+void CpuKernelBuilder::vectorRange(Index base, Value count, int64_t bound, const std::function<void(Index)>& body) {
+  Value whole = b_.create<arith::DivUIOp>(loc_, count, constant(lanes_));
   loop(constant(0), whole, 1, {}, [&](Value chunk, ValueRange) -> SmallVector<Value> {
-    vectors(newLoop(chunk, extent.size / lanes_ + 1) * lanes_, lanes_);
+    vectorAt(base + newLoop(chunk, bound / lanes_ + 1) * lanes_, lanes_, body);
     return {};
   });
-  loop(b_.create<arith::MulIOp>(loc_, whole, constant(lanes_)), total, 1, {}, [&](Value element, ValueRange) -> SmallVector<Value> {
-    vectors(newLoop(element, extent.size), 1);
+  loop(b_.create<arith::MulIOp>(loc_, whole, constant(lanes_)), count, 1, {}, [&](Value element, ValueRange) -> SmallVector<Value> {
+    vectorAt(base + newLoop(element, bound), 1, body);
     return {};
+  });
+}
+
+void CpuKernelBuilder::batchCells(Extent all, const std::function<void(Index)>& body) {
+  if (all.size <= kCellElements) return grid({}, 1, [&](At) { vectorLoop(all, body); });
+  grid({all}, kCellElements, [&](At at) {
+    Index start = at[0] * kCellElements;
+    Value rest = b_.create<arith::SubIOp>(loc_, extentValue(all), valueOf(start));
+    vectorRange(start, b_.create<arith::MinUIOp>(loc_, rest, constant(kCellElements)), kCellElements, body);
   });
 }
 
@@ -225,6 +242,9 @@ void CpuKernelBuilder::forall(Value result, const EachFn& body, ArrayRef<int64_t
   int64_t rank = type.getRank(), v = layout.innermost();
   if (v >= 0 && (llvm::is_contained(scalarAxes, v) || type.getDimSize(v) == 1)) v = -1;
   bool blocked = v >= 0 && v == layout.blockAxis;
+
+  if (v >= 0 && !blocked && rank == 1 && batchAxis(type) == v)
+    return batchCells(extentOf(type, v), [&](Index i) { body(At(i)); });
 
   // Loops outside the vectors: logical axes, the blocked one counting blocks.
   SmallVector<int64_t> axes;
@@ -280,16 +300,18 @@ void CpuKernelBuilder::forall(Value result, const EachFn& body, ArrayRef<int64_t
 
 // ---- Reductions ---------------------------------------------------------------------------------------------------------------
 
-Value CpuKernelBuilder::identity(Combine combine, Type element, int64_t lanes) {
+TypedAttr CpuKernelBuilder::identityOf(Combine combine, Type element) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  double value = combine == Combine::product ? 1 : combine == Combine::max ? -kInfinity : combine == Combine::min ? kInfinity : 0;
-  Value scalar;
-  if (auto integer = dyn_cast<IntegerType>(element); integer && (combine == Combine::max || combine == Combine::min)) {
-    APInt bound = combine == Combine::max ? APInt::getSignedMinValue(integer.getWidth()) : APInt::getSignedMaxValue(integer.getWidth());
-    scalar = b_.create<arith::ConstantOp>(loc_, b_.getIntegerAttr(element, bound));
-  } else {
-    scalar = body().constant(value, element);
-  }
+  bool max = combine == Combine::max, min = combine == Combine::min;
+  if (isa<FloatType>(element)) return b_.getFloatAttr(element, combine == Combine::product ? 1 : max ? -kInfinity : min ? kInfinity : 0);
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (width == 1) return b_.getIntegerAttr(element, min || combine == Combine::product);
+  if (max || min) return b_.getIntegerAttr(element, max ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+  return b_.getIntegerAttr(element, combine == Combine::product ? 1 : 0);
+}
+
+Value CpuKernelBuilder::identity(Combine combine, Type element, int64_t lanes) {
+  Value scalar = b_.create<arith::ConstantOp>(loc_, identityOf(combine, element));
   if (lanes == 0) return scalar;
   return b_.create<vector::BroadcastOp>(loc_, VectorType::get({lanes}, element), scalar);
 }
@@ -372,8 +394,7 @@ SmallVector<Value> CpuKernelBuilder::fold(ValueRange init, ArrayRef<Range> range
 }
 
 SmallVector<Value> CpuKernelBuilder::reduce(ArrayRef<Combine> combine, ArrayRef<Range> ranges, const ReduceFn& body) {
-  bool longEnough = !ranges.empty() && !ranges.back().lo && (ranges.back().extent.isBatch() || ranges.back().extent.size >= 4);
-  if (!vector_ && longEnough) return reduceVector(combine, ranges, body);
+  if (!vector_ && !ranges.empty() && !ranges.back().lo) return reduceVector(combine, ranges, body);
   SmallVector<Value> init;
   for (auto [c, type] : llvm::zip(combine, elementTypesOf(ranges, body)))
     init.push_back(identity(c, getElementTypeOrSelf(type), vector_));
@@ -384,32 +405,60 @@ SmallVector<Value> CpuKernelBuilder::reduce(ArrayRef<Combine> combine, ArrayRef<
   });
 }
 
+Value CpuKernelBuilder::carriedAccumulators(Combine combine, Type element) {
+  carriedFrom_ = identityOf(combine, element);
+  return b_.create<LLVM::LoadOp>(loc_, VectorType::get({lanes_}, element), pointers_[carried_], elementBytes(element));
+}
+
+// `accumulator` with `value` combined into lane number `lane`.
+Value CpuKernelBuilder::combineLane(Combine combine, Value accumulator, Value value, Value lane) {
+  int64_t lanes = cast<VectorType>(accumulator.getType()).getNumElements();
+  auto places = VectorType::get({lanes}, b_.getI32Type());
+  SmallVector<int32_t> numbers(lanes);
+  for (int64_t i = 0; i < lanes; ++i) numbers[i] = i;
+  Value all = b_.create<arith::ConstantOp>(loc_, DenseElementsAttr::get(places, ArrayRef<int32_t>(numbers)));
+  Value here = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, all, b_.create<vector::BroadcastOp>(loc_, places, lane));
+  Value spread = b_.create<vector::BroadcastOp>(loc_, accumulator.getType(), value);
+  return b_.create<arith::SelectOp>(loc_, here, combineValues(combine, accumulator, spread), accumulator);
+}
+
+// One vector accumulator each. Element i of the last range goes to lane i mod lanes, whether the extent is static or known at run time
+// only; a short static extent needs no more lanes than its elements, since the others would add nothing to the tree.
 SmallVector<Value> CpuKernelBuilder::reduceVector(ArrayRef<Combine> combine, ArrayRef<Range> ranges, const ReduceFn& body) {
   Extent last = ranges.back().extent;
   size_t count = combine.size();
+  int64_t accumulatorLanes = last.isBatch() ? lanes_ : std::min<int64_t>(lanes_, llvm::PowerOf2Ceil(last.size));
   SmallVector<Type> elements;
   for (Type type : elementTypesOf(ranges, body)) elements.push_back(getElementTypeOrSelf(type));
-  // One vector accumulator each; a dynamic extent keeps its last elements in accumulators of one lane.
   SmallVector<Value> init;
-  for (auto [c, element] : llvm::zip(combine, elements)) init.push_back(identity(c, element, lanes_));
-  if (last.isBatch())
-    for (auto [c, element] : llvm::zip(combine, elements)) init.push_back(identity(c, element, 1));
+  for (auto [c, element] : llvm::zip(combine, elements))
+    init.push_back(carried_ >= 0 ? carriedAccumulators(c, element) : identity(c, element, accumulatorLanes));
 
-  // Combines the values at `base` + lane into `state[first..)`.
-  auto step = [&](At outer, Index base, int64_t lanes, SmallVector<Value> state, size_t first) {
+  auto valuesAt = [&](At outer, Index base, int64_t lanes) {
     Indices at(outer);
     at.push_back(base + beginLanes(lanes));
     SmallVector<Value> values = body(at);
     endLanes();
-    for (size_t i = 0; i < count; ++i) {
-      Value& accumulator = state[first + i];
-      auto type = cast<VectorType>(accumulator.getType());
-      Value value = values[i];
+    for (Value& value : values)
       if (!isa<VectorType>(value.getType())) value = b_.create<vector::BroadcastOp>(loc_, VectorType::get({lanes}, value.getType()), value);
-      if (type.getNumElements() != lanes)
-        value = b_.create<vector::InsertStridedSliceOp>(loc_, value, identity(combine[i], elements[i], lanes_), ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
-      accumulator = combineValues(combine[i], accumulator, value);
+    return values;
+  };
+  // Combines the values at `base` + lane into the state.
+  auto step = [&](At outer, Index base, int64_t lanes, SmallVector<Value> state) {
+    SmallVector<Value> values = valuesAt(outer, base, lanes);
+    for (size_t i = 0; i < count; ++i) {
+      Value value = values[i];
+      if (accumulatorLanes != lanes)
+        value = b_.create<vector::InsertStridedSliceOp>(loc_, value, identity(combine[i], elements[i], accumulatorLanes), ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
+      state[i] = combineValues(combine[i], state[i], value);
     }
+    return state;
+  };
+  auto stepOne = [&](At outer, Value element, Value whole, SmallVector<Value> state) {
+    SmallVector<Value> values = valuesAt(outer, newLoop(element, last.size), 1);
+    Value lane = b_.create<arith::TruncIOp>(loc_, b_.getI32Type(), b_.create<arith::SubIOp>(loc_, element, whole));
+    for (size_t i = 0; i < count; ++i)
+      state[i] = combineLane(combine[i], state[i], b_.create<vector::ExtractOp>(loc_, values[i], ArrayRef<int64_t>{0}), lane);
     return state;
   };
 
@@ -417,28 +466,26 @@ SmallVector<Value> CpuKernelBuilder::reduceVector(ArrayRef<Combine> combine, Arr
   SmallVector<Value> state = foldNest(init, ranges.drop_back(), at, [&](At outer, ValueRange before) {
     SmallVector<Value> state(before);
     Value total = extentValue(last);
-    Value whole = b_.create<arith::DivUIOp>(loc_, total, constant(lanes_));
+    Value chunkCount = b_.create<arith::DivUIOp>(loc_, total, constant(lanes_));
     int64_t chunks = last.size / lanes_;
     if (last.isBatch() || chunks > 1)
-      state = loop(constant(0), whole, 1, state, [&](Value chunk, ValueRange s) {
-        return step(outer, newLoop(chunk, chunks + 1) * lanes_, lanes_, SmallVector<Value>(s), 0);
+      state = loop(constant(0), chunkCount, 1, state, [&](Value chunk, ValueRange s) {
+        return step(outer, newLoop(chunk, chunks + 1) * lanes_, lanes_, SmallVector<Value>(s));
       });
     else if (chunks == 1)
-      state = step(outer, Index(0), lanes_, state, 0);
-    if (last.isBatch())
-      state = loop(b_.create<arith::MulIOp>(loc_, whole, constant(lanes_)), total, 1, state, [&](Value element, ValueRange s) {
-        return step(outer, newLoop(element, last.size), 1, SmallVector<Value>(s), count);
-      });
-    else if (last.size % lanes_ != 0)
-      state = step(outer, Index(chunks * lanes_), last.size % lanes_, state, 0);
+      state = step(outer, Index(0), lanes_, state);
+    if (last.isBatch()) {
+      Value whole = b_.create<arith::MulIOp>(loc_, chunkCount, constant(lanes_));
+      state = loop(whole, total, 1, state, [&](Value element, ValueRange s) { return stepOne(outer, element, whole, SmallVector<Value>(s)); });
+    } else if (last.size % lanes_ != 0) {
+      state = step(outer, Index(chunks * lanes_), last.size % lanes_, state);
+    }
     return state;
   });
   SmallVector<Value> results;
   for (size_t i = 0; i < count; ++i) {
-    Value result = horizontal(combine[i], state[i]);
-    if (last.isBatch())
-      result = combineValues(combine[i], result, b_.create<vector::ExtractOp>(loc_, state[count + i], ArrayRef<int64_t>{0}));
-    results.push_back(result);
+    if (carried_ >= 0) b_.create<LLVM::StoreOp>(loc_, state[i], pointers_[carried_], elementBytes(elements[i]));
+    results.push_back(horizontal(combine[i], state[i]));
   }
   return results;
 }

@@ -23,12 +23,24 @@ struct KernelInfo {
   std::string symbol;
   int64_t gridCells = 1, gridBatchUnit = 0, gridBatchTile = 1;
   int64_t flops = 0;  // of contractions, at the compiled batch
+  mlir::TypedAttr identity = {};  // of a carried reduction (carryReduction)
 };
+
+// A cell of the grid does about this many elements, so that taking one costs little beside it.
+constexpr int64_t kCellElements = 4096;
+
+// The lanes of a kernel's vectors: 64 bytes of its widest float, or of f32.
+int64_t lanesOf(mx::KernelOp kernel);
 
 class CpuKernelBuilder final : public KernelBuilder {
  public:
   // Writes functions into `kernels`. `lanes`: elements of a 64-byte vector of the kernel's widest type.
   CpuKernelBuilder(mlir::ModuleOp kernels, mx::KernelOp kernel, std::string name, int64_t lanes, VectorUnit unit = {});
+
+  // Before `run`: the reduction along the batch that the kernel's one op writes goes on from the accumulators in the kernel's operand
+  // `slot`, `lanes` values of the type that is reduced, and leaves them there. If the op asks for the count of what it reduces, the kernel
+  // is of no use: KernelInfo::identity is null.
+  void carryReduction(unsigned slot) { carried_ = slot; }
 
   // Lowers the kernel. Fails with a diagnostic if an op cannot be lowered.
   mlir::FailureOr<std::vector<KernelInfo>> run();
@@ -113,12 +125,20 @@ class CpuKernelBuilder final : public KernelBuilder {
   // Runs `body` over [0, extent) in vectors: whole vectors in a loop, a static tail as a narrower vector, a dynamic one element by
   // element.
   void vectorLoop(Extent extent, const std::function<void(Index)>& body);
+  // The same over [base, base + count), count <= bound known at run time.
+  void vectorRange(Index base, mlir::Value count, int64_t bound, const std::function<void(Index)>& body);
+  void vectorAt(Index base, int64_t lanes, const std::function<void(Index)>& body);
+  // A grid over all elements along the batch: one cell, or cells of kCellElements.
+  void batchCells(Extent all, const std::function<void(Index)>& body);
   void nest(llvm::ArrayRef<Extent> extents, llvm::SmallVectorImpl<Index>& at, const std::function<void()>& body);
   llvm::SmallVector<mlir::Value> foldNest(mlir::ValueRange init, llvm::ArrayRef<Range> ranges, Indices& at, const FoldFn& body);
   llvm::SmallVector<mlir::Value> reduceVector(llvm::ArrayRef<Combine> combine, llvm::ArrayRef<Range> ranges, const ReduceFn& body);
   llvm::SmallVector<mlir::Type> elementTypesOf(llvm::ArrayRef<Range> ranges, const ReduceFn& body);
+  mlir::TypedAttr identityOf(Combine combine, mlir::Type element);
   mlir::Value identity(Combine combine, mlir::Type element, int64_t lanes);
   mlir::Value combineValues(Combine combine, mlir::Value a, mlir::Value b);
+  mlir::Value combineLane(Combine combine, mlir::Value accumulator, mlir::Value value, mlir::Value lane);
+  mlir::Value carriedAccumulators(Combine combine, mlir::Type element);
   mlir::Value horizontal(Combine combine, mlir::Value vector);
   void contractGeneric(const Contract& c);
 
@@ -133,6 +153,8 @@ class CpuKernelBuilder final : public KernelBuilder {
   llvm::DenseMap<mlir::Value, unsigned> slots_;                        // kernel operands
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> yields_;         // yielded values and their slots
   std::vector<KernelInfo> infos_;
+  int carried_ = -1;              // the operand of carryReduction
+  mlir::TypedAttr carriedFrom_;   // and where it starts
 
   // Of the function being written.
   mlir::func::FuncOp function_;

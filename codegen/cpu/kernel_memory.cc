@@ -91,6 +91,7 @@ Value CpuKernelBuilder::size(Extent extent) {
 
 Value CpuKernelBuilder::count(ArrayRef<Extent> extents, Type element) {
   Value product = constant(1);
+  if (carried_ >= 0) carriedFrom_ = {};  // a carried reduction knows only its last run: it is none
   for (Extent e : extents) product = b_.create<arith::MulIOp>(loc_, product, extentValue(e));
   return body().cast(product, element);
 }
@@ -187,10 +188,11 @@ Value CpuKernelBuilder::loadMemory(unsigned slot, TensorType type, At at) {
   Type element = type.getElementType(), stored = memoryType(element);
   int64_t alignment = elementBytes(stored);
   auto fromMemory = [&](Value v) -> Value {
-    if (stored == element) return v;
     if (element.isInteger(1)) return body().ne(v, body().constant(0, v));
-    Type wide = valueType(element);
-    return b_.create<arith::ExtUIOp>(loc_, vector_ ? Type(VectorType::get({vector_}, wide)) : wide, v);
+    if (valueType(element) == element) return v;
+    Type wide = vector_ ? Type(VectorType::get({vector_}, valueType(element))) : valueType(element);
+    if (isFloat(v)) return b_.create<arith::ExtFOp>(loc_, wide, v);
+    return b_.create<arith::ExtUIOp>(loc_, wide, v);
   };
   bool irregular = false;
   Layout layout = layoutOf(type);
@@ -217,7 +219,7 @@ Value CpuKernelBuilder::loadMemory(unsigned slot, TensorType type, At at) {
     }
     if (stride == 1) return fromMemory(b_.create<LLVM::LoadOp>(loc_, vectorType, pointer(slot, type, offset, 0), alignment));
   }
-  Value gathered = body().splatLike(body().constant(0, stored), b_.create<vector::BroadcastOp>(loc_, vectorType, body().constant(0, stored)));
+  Value gathered = b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(vectorType));
   for (int64_t i = 0; i < vector_; ++i) {
     Indices one;
     for (const Index& index : at) one.push_back(lane(index, i));
@@ -230,7 +232,12 @@ Value CpuKernelBuilder::loadMemory(unsigned slot, TensorType type, At at) {
 void CpuKernelBuilder::storeMemory(unsigned slot, TensorType type, At at, Value value) {
   Type element = type.getElementType(), stored = memoryType(element);
   int64_t alignment = elementBytes(stored);
-  if (stored != element) value = body().cast(value, stored);
+  if (stored != element) {
+    value = body().cast(value, stored);
+  } else if (valueType(element) != element) {
+    auto vector = dyn_cast<VectorType>(value.getType());
+    value = b_.create<arith::TruncFOp>(loc_, vector ? Type(VectorType::get(vector.getShape(), stored)) : stored, value);
+  }
   if (!vector_) {
     b_.create<LLVM::StoreOp>(loc_, value, pointer(slot, type, offsetOf(type, at), 0), alignment);
     return;
@@ -286,6 +293,8 @@ Value CpuKernelBuilder::compute(Value tensor, At at, ArrayRef<int64_t> shape, ll
                              : compute(operand, mx::broadcastAt(rankedType(operand), at), samePoint ? shape : ArrayRef<int64_t>(), memo));
   Body body = this->body();
   SmallVector<Value> values = cast<mx::ElementwiseRules>(op).body(body, operands);
+  // Fused or not, each result is what it would be in memory.
+  for (auto [result, value] : llvm::zip(op->getResults(), values)) value = body.settle(value, rankedType(result).getElementType());
   if (samePoint)
     for (auto [result, value] : llvm::zip(op->getResults(), values)) memo[result] = value;
   return values[cast<OpResult>(tensor).getResultNumber()];
@@ -367,7 +376,7 @@ Value CpuKernelBuilder::loadOr(Value tensor, At at, double outside) {
 void CpuKernelBuilder::store(Value result, At at, Value value) {
   if (memo_.count(result)) newPoint();
   if (vector_ && !isa<VectorType>(value.getType())) value = b_.create<vector::BroadcastOp>(loc_, VectorType::get({vector_}, value.getType()), value);
-  memo_[result] = value;
+  memo_[result] = body().settle(value, rankedType(result).getElementType());
   storeYields(result, at);
 }
 
@@ -435,15 +444,14 @@ void CpuKernelBuilder::flatLoops() {
   auto point = [&](Index at) { storePoint(yields_, At(at)); };
   flat_ = true;
   int64_t batch = batchAxis(like), total = like.getNumElements();
+  constexpr int64_t kCell = kCellElements;
   if (batch == 0 && total / like.getDimSize(0) >= lanes_) {
     // A cell is a row: all elements of one step along the batch axis.
     int64_t row = total / like.getDimSize(0);
     grid({extentOf(like, 0)}, 1, [&](At at) { vectorLoop({row, 0}, [&](Index i) { point(at[0] * row + i); }); });
   } else if (batch == 0) {
-    Extent all = {total, batchUnit(like) * (total / like.getDimSize(0))};
-    grid({}, 1, [&](At) { vectorLoop(all, point); });
+    batchCells({total, batchUnit(like) * (total / like.getDimSize(0))}, point);
   } else {
-    constexpr int64_t kCell = 4096;
     int64_t whole = total / kCell, rest = total % kCell;
     grid({{whole + (rest != 0), 0}}, 1, [&](At at) {
       if (rest == 0) return vectorLoop({kCell, 0}, [&](Index i) { point(at[0] * kCell + i); });

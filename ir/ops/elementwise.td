@@ -10,14 +10,21 @@ class Mx_Unary<string mnemonic, string text, int bodyCost = 1> : Mx_ElementwiseO
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
 }
-// The same for numbers with a fraction alone.
-class Mx_FloatUnary<string mnemonic, string text, int bodyCost> : Mx_Unary<mnemonic, text, bodyCost> {
-  let extraClassDefinition = [{
+// The rules of ops for numbers with a fraction alone.
+defvar mxFloatRules = [{
     ::mlir::LogicalResult $cppClass::inferTypes() { return ::mxc::mx::inferFloatElementwise(*this); }
     ::mlir::LogicalResult $cppClass::lower(::mxc::KernelBuilder& k) { return ::mxc::mx::lowerElementwise(*this, k); }
     bool $cppClass::canOverwrite(unsigned operand, unsigned result) { return ::mxc::mx::sameStorage(*this, operand, result); }
   }];
+class Mx_FloatUnary<string mnemonic, string text, int bodyCost> : Mx_Unary<mnemonic, text, bodyCost> {
+  let extraClassDefinition = mxFloatRules;
 }
+// Those of ops that take booleans too.
+defvar mxAnyRules = [{
+    ::mlir::LogicalResult $cppClass::inferTypes() { return ::mxc::mx::inferAnyElementwise(*this); }
+    ::mlir::LogicalResult $cppClass::lower(::mxc::KernelBuilder& k) { return ::mxc::mx::lowerElementwise(*this, k); }
+    bool $cppClass::canOverwrite(unsigned operand, unsigned result) { return ::mxc::mx::sameStorage(*this, operand, result); }
+  }];
 class Mx_Binary<string mnemonic, string text> : Mx_ElementwiseOp<mnemonic> {
   let summary = text;
   let arguments = (ins Mx_Tensor:$a, Mx_Tensor:$b);
@@ -47,16 +54,21 @@ def Mx_SquareOp : Mx_Unary<"square", "x * x">;
 def Mx_ErfOp : Mx_FloatUnary<"erf", "error function", 20>;
 def Mx_SinOp : Mx_FloatUnary<"sin", "sine", 20>;
 def Mx_CosOp : Mx_FloatUnary<"cos", "cosine", 20>;
-def Mx_StopGradientOp : Mx_Unary<"stop_gradient", "x, through which no gradient flows", 0> { let hasFolder = 1; }
+def Mx_StopGradientOp : Mx_Unary<"stop_gradient", "x, through which no gradient flows", 0> {
+  let extraClassDefinition = mxAnyRules;
+  let hasFolder = 1;
+}
 
 def Mx_LeakyReluOp : Mx_ElementwiseOp<"leaky_relu"> {
   let summary = "x where x > 0, else slope * x";
+  let extraClassDefinition = mxFloatRules;
   let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<F64Attr, "0.01">:$slope);
   let results = (outs Mx_Tensor:$output);
   let dsl = 1;
 }
 def Mx_EluOp : Mx_ElementwiseOp<"elu"> {
   let summary = "x where x > 0, else alpha * (exp(x) - 1)";
+  let extraClassDefinition = mxFloatRules;
   let extraClassDeclaration = "int64_t cost() { return 20; }";
   let arguments = (ins Mx_Tensor:$input, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
   let results = (outs Mx_Tensor:$output);
@@ -70,7 +82,10 @@ def Mx_AddOp : Mx_Binary<"add", "a + b"> {
 def Mx_SubOp : Mx_Binary<"sub", "a - b"> { let hasFolder = 1; }
 def Mx_MulOp : Mx_Binary<"mul", "a * b"> { let hasFolder = 1; }
 def Mx_DivOp : Mx_Binary<"div", "a / b"> { let hasFolder = 1; }
-def Mx_PowOp : Mx_Binary<"pow", "a to the b; a < 0 needs a whole b, and the gradient in b a > 0"> { let extraClassDeclaration = "int64_t cost() { return 40; }"; }
+def Mx_PowOp : Mx_Binary<"pow", "a to the b; a < 0 needs a whole b, and the gradient in b a > 0"> {
+  let extraClassDeclaration = "int64_t cost() { return 40; }";
+  let extraClassDefinition = mxFloatRules;
+}
 def Mx_MaximumOp : Mx_Binary<"maximum", "the larger; at a tie the gradient goes to a">;
 def Mx_MinimumOp : Mx_Binary<"minimum", "the smaller; at a tie the gradient goes to a">;
 
@@ -96,6 +111,8 @@ def Mx_WhereOp : Mx_TypedElementwiseOp<"where"> {
 // ---- Comparisons and logic: 1 or 0 in the operands' element type, so that they are factors and conditions alike. No gradient.
 class Mx_Truth<string mnemonic, string text> : Mx_Binary<mnemonic, text> {
   let description = [{1 or 0 in the operands' element type; no gradient. What is NaN compares as unequal to all.}];
+  let extraClassDeclaration = "bool givesTruth() { return true; }";
+  let extraClassDefinition = mxAnyRules;
 }
 def Mx_EqualOp : Mx_Truth<"equal", "1 where a == b, else 0">;
 def Mx_NotEqualOp : Mx_Truth<"not_equal", "1 where a != b, else 0">;
@@ -106,7 +123,10 @@ def Mx_GreaterEqualOp : Mx_Truth<"greater_equal", "1 where a >= b, else 0">;
 def Mx_LogicalAndOp : Mx_Truth<"logical_and", "1 where neither is 0, else 0">;
 def Mx_LogicalOrOp : Mx_Truth<"logical_or", "1 where one at least is not 0, else 0">;
 def Mx_LogicalXorOp : Mx_Truth<"logical_xor", "1 where exactly one is not 0, else 0">;
-def Mx_LogicalNotOp : Mx_Unary<"logical_not", "1 where x is 0, else 0; no gradient">;
+def Mx_LogicalNotOp : Mx_Unary<"logical_not", "1 where x is 0, else 0; no gradient"> {
+  let extraClassDeclaration = "int64_t cost() { return 1; } bool givesTruth() { return true; }";
+  let extraClassDefinition = mxAnyRules;
+}
 
 // ---- Not in the DSL: what gradients and passes build ------------------------------------------------------------------------
 def Mx_ConstantOp : Mx_TypedElementwiseOp<"constant"> {

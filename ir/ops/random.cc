@@ -59,6 +59,21 @@ LogicalResult RandomNormalOp::lower(KernelBuilder& k) {
   return success();
 }
 
+LogicalResult RandomDrawOp::inferTypes() { return setResult(*this, 0, cast<RankedTensorType>(getTo())), success(); }
+LogicalResult RandomDrawOp::buildGradient(GradientBuilder&) { return success(); }
+bool RandomDrawOp::canOverwrite(unsigned, unsigned) { return false; }
+LogicalResult RandomDrawOp::lower(KernelBuilder& k) {
+  Type element = rankedType(getOutput()).getElementType();
+  k.forall(getOutput(), [&](At p) {
+    PhiloxKey key = {k.load(getKey(), {Index(0)}), k.load(getKey(), {Index(1)})};
+    Value first = k.load(getFirst(), {}), place = k.elementNumber(getOutput(), p);
+    Body b = k.body();
+    Value number = b.add(place, first);
+    k.store(getOutput(), p, getNormal() ? randomNormal(b, key, number, element) : randomUniform(b, key, number, element));
+  });
+  return success();
+}
+
 LogicalResult DropoutOp::inferTypes() {
   double rate = getRate().convertToDouble();
   if (!(rate >= 0 && rate < 1)) return emitOpError() << "needs a rate in [0, 1), got " << llvm::formatv("{0:F3}", rate).str();

@@ -16,6 +16,13 @@ def Mx_RandomNormalOp : Mx_ComputeOp<"random_normal"> {
   let arguments = (ins Mx_Tensor:$seed, Optional<Mx_Tensor>:$step, I64Attr:$stream, F64Attr:$mean, F64Attr:$deviation, TypeAttr:$to);
   let results = (outs Mx_Tensor:$output);
 }
+// The imperative counterpart of both: `key`: the two i32 words of a key (philox_key of runtime/core/philox.h), `first`: rank-0 i64.
+def Mx_RandomDrawOp : Mx_ComputeOp<"random_draw"> {
+  let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::once; }";
+  let summary = "uniform in [0, 1) or standard normal, by a given key; element i is the draw of element first + i";
+  let arguments = (ins Mx_Tensor:$key, Mx_Tensor:$first, BoolAttr:$normal, TypeAttr:$to);
+  let results = (outs Mx_Tensor:$output);
+}
 
 def Mx_DropoutOp : Mx_ComputeOp<"dropout", [DeclareOpInterfaceMethods<Mx_ModeRules>]> {
   let summary = "in training each element is zero with probability `rate`, else divided by 1 - rate; in evaluation the input (Srivastava et al. 2014)";

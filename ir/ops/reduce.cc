@@ -93,7 +93,7 @@ namespace {
 template <typename OpType>
 LogicalResult inferReduce(OpType op) {
   FailureOr<TensorType> type = expectRank(op, 0, -1);
-  if (failed(type)) return failure();
+  if (failed(type) || failed(expectNumbers(op, *type))) return failure();
   FailureOr<SmallVector<int64_t>> axes = reducedAxes(op, op.getAxes(), type->getRank());
   if (failed(axes)) return failure();
   setResult(op, 0, op.getKeepDims() ? keptType(*type, *axes) : droppedType(*type, *axes));

@@ -130,7 +130,12 @@ std::vector<OpCase> elementwiseCases() {
   for (const auto& [name, f] : truths) {
     cases.push_back(truth(name, "row", grained({kN, 5}), grained({5}), f));
     cases.push_back(truth(name, "integers", integers({kN, 3, 1}, 3), integers({kN, 1, 7}, 3), f));
+    cases.push_back(truth(name, "booleans", integers({kN, 3, 1}, 2, Kind::boolean), integers({kN, 1, 7}, 2, Kind::boolean), f));
   }
+  cases.push_back(truth("div", "integers", Input{{kN, 19}, Kind::i32, -9, 9}, Input{{kN, 19}, Kind::i32, -2, 2},
+                        [](double a, double b) { return b == 0 ? 0 : std::trunc(a / b); }));
+  cases.push_back(cast("to_boolean", "{to = i1}", Input{odd, Kind::i32, -2, 3}, [](double x) { return x != 0 ? 1.0 : 0.0; }));
+  cases.push_back(cast("fraction_to_boolean", "{to = i1}", grained(odd), [](double x) { return x != 0 ? 1.0 : 0.0; }));
   // A negative base with a whole exponent.
   OpCase cube = binary("pow", "whole", awayFromZero({kN, 5}), scalar(3), Binary(std::pow));
   cube.differentiable = {0};

@@ -50,7 +50,7 @@ FailureOr<SmallVector<Value>> backward(OpBuilder& b, Block& block, ArrayRef<Valu
 
 TensorType inputType(const Input& input, FloatType element) {
   Builder b(element.getContext());
-  Type types[] = {element, b.getI32Type(), b.getI64Type(), b.getIntegerType(8, false)};
+  Type types[] = {element, b.getI32Type(), b.getI64Type(), b.getIntegerType(8, false), b.getI1Type()};
   Dims dims = input.dims;
   int64_t batch = -1;
   for (size_t i = 0; i < dims.size(); ++i)

@@ -53,7 +53,7 @@ Array tabulate(Dims dims, F f) {
   return a;
 }
 
-enum class Kind { real, i32, i64, u8 };
+enum class Kind { real, i32, i64, u8, boolean };
 
 // An operand: random numbers in [low, high), those of a magnitude below `hole` left out; integers: in [low, high).
 struct Input {
