@@ -15,7 +15,7 @@ namespace mxc::engine {
 namespace {
 
 constexpr int64_t kSpinNanoseconds = 20'000;  // a sleep and a wake-up cost a part of that
-constexpr int kLockSpins = 100;               // the lock is held for a tenth of a microsecond
+constexpr int kMostPauses = 64;               // between tries for the lock, which is held for a tenth of a microsecond
 constexpr size_t kUsualHolds = 8;             // of an operation; more cost an allocation when a record first needs them
 
 // A copy that shares no memory with the engine's: it may be read and dropped without the lock.
@@ -59,7 +59,8 @@ absl::Status Dispatcher::start_threads() {
   return absl::OkStatus();
 }
 
-// Who holds the lock gives it back sooner than a sleeping thread would wake.
+// Who holds the lock gives it back sooner than a sleeping thread would wake. Tries grow rarer: each takes the lock's memory from the thread
+// that works on it.
 Dispatcher::Lock Dispatcher::locked() {
   Lock lock(mutex_, std::defer_lock);
   relock(lock);
@@ -67,9 +68,9 @@ Dispatcher::Lock Dispatcher::locked() {
 }
 
 void Dispatcher::relock(Lock& lock) {
-  for (int i = 0; spin_ != 0 && i < kLockSpins; ++i) {
+  for (int pauses = 1; spin_ != 0 && pauses <= kMostPauses; pauses *= 2) {
     if (lock.try_lock()) return;
-    core::relax();
+    for (int i = 0; i < pauses; ++i) core::relax();
   }
   lock.lock();
 }
