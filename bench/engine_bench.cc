@@ -79,7 +79,8 @@ absl::Status ok() { return absl::OkStatus(); }
 using Push = std::function<void(Engine&, Arrays&, const Traits&, size_t i)>;
 
 void chain(Engine& engine, Arrays& a, const Traits& traits, size_t) {
-  engine.push(traits, {a.variables[0], a.variables[1]}, {a.variables[0]}, [to = &a.rows[0], b = &a.rows[1]] { return add(*to, *to, *b), ok(); });
+  engine.push(traits, {a.variables[0], a.variables[1]}, {a.variables[0]},
+              [to = &a.rows[0], b = &a.rows[1]] { return add(*to, *to, *b), ok(); });
 }
 
 void independent(Engine& engine, Arrays& a, const Traits& traits, size_t i) {

@@ -18,9 +18,6 @@ constexpr int64_t kSpinNanoseconds = 20'000;  // a sleep and a wake-up cost a pa
 constexpr int kMostPauses = 64;               // between tries for the lock, which is held for a tenth of a microsecond
 constexpr size_t kUsualHolds = 8;             // of an operation; more cost an allocation when a record first needs them
 
-// A copy that shares no memory with the engine's: it may be read and dropped without the lock.
-absl::Status detached(const absl::Status& status) { return status.ok() ? absl::OkStatus() : absl::Status(status.code(), status.message()); }
-
 }  // namespace
 
 Dispatcher::Dispatcher(const Engine::Options& options)

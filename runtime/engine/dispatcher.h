@@ -1,14 +1,14 @@
 // Dispatcher: what an engine is inside. One lock, one queue of holds per variable, one queue of ready operations per lane.
 //
-// An operation costs a few hundred nanoseconds or less: records are reused, holds lie in them, a thread that runs out of work spins for
-// some microseconds before it sleeps (so that a stream of operations wakes nobody), and takes several cheap operations at once. Whole graphs
-// are single operations, so their steps cost nothing here.
+// An operation costs a few hundred nanoseconds or less: records are reused, holds lie in them, a thread that runs out of work spins
+// for some microseconds before it sleeps (so that a stream of operations wakes nobody), and takes several cheap operations at once.
+// Whole graphs are single operations, so their steps cost nothing here.
 //
 // Invariants (those of engine.h say what users see)
 // 1. A record is in the list of unfinished operations from `submit` to `retire`, else in the list of free ones.
 // 2. A ready operation is in the queue of its lane or has a thread that runs it, never both.
-// 3. If a lane has ready operations, one of its threads is awake for each of the first so many: running, spinning, or notified. So
-//    none waits while a thread of its lane sleeps, but for operations that a thread which is just ending another is about to take.
+// 3. A ready operation never waits while a thread of its lane sleeps unnoticed: when it becomes ready, either a thread that looks for
+//    work next will find it (one that spins, or the one that is just ending an operation), or a sleeping one is notified.
 // 4. `schedule`, `grant_waiting`, `release_ended` and `retire` never give the lock away: what they see stays consistent.
 #pragma once
 

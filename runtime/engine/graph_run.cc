@@ -91,7 +91,9 @@ absl::StatusOr<CompiledGraph> CompiledGraph::create(core::Executor* executor, co
                                                     const std::vector<BoundVariable>& bound) {
   std::vector<VariableUse> uses;
   for (const BoundVariable& b : bound) {
-    if (b.buffer >= view.buffers().size()) return absl::InvalidArgumentError(absl::StrCat("bound buffer ", b.buffer, " is not in the plan"));
+    if (b.buffer >= view.buffers().size()) {
+      return absl::InvalidArgumentError(absl::StrCat("bound buffer ", b.buffer, " is not in the plan"));
+    }
     if (b.variable == memory) return absl::InvalidArgumentError("the memory's variable is bound to a buffer");
     auto same = std::find_if(uses.begin(), uses.end(), [&](const VariableUse& u) { return u.variable == b.variable; });
     if (same == uses.end()) same = uses.insert(uses.end(), {b.variable, {}});

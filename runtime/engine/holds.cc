@@ -87,7 +87,7 @@ void Dispatcher::schedule(Operation& operation) {
   if (operation.waiter != nullptr) {
     operation.note_errors();
     Waiter& waiter = *operation.waiter;
-    if (!operation.status.ok()) waiter.status = absl::Status(operation.status.code(), operation.status.message());
+    waiter.status = detached(operation.status);
     leave_stage(operation, 1);
     finish(waiter);
     return;

@@ -10,6 +10,11 @@
 
 namespace mxc::engine {
 
+// A copy of an error that shares no memory with the engine's: it may be read and dropped without the lock.
+inline absl::Status detached(const absl::Status& status) {
+  return status.ok() ? absl::OkStatus() : absl::Status(status.code(), status.message());
+}
+
 // One hold of an unfinished operation.
 struct Entry {
   VariableState* variable;

@@ -114,7 +114,8 @@ TEST_P(Cheap, ErrorsOfABatch) {
   std::vector<Variable> variables;
   for (int i = 0; i < 40; ++i) {
     variables.push_back(engine_->variable("v"));
-    engine_->push({.name = "op", .cheap = true}, {}, {variables.back()}, [i] { return i % 3 == 0 ? absl::InternalError(std::to_string(i)) : ok(); });
+    engine_->push({.name = "op", .cheap = true}, {}, {variables.back()},
+                  [i] { return i % 3 == 0 ? absl::InternalError(std::to_string(i)) : ok(); });
   }
   if (GetParam() != 0) open();
   for (int i = 0; i < 40; ++i) {

@@ -369,58 +369,6 @@ TEST_P(EveryEngine, ALateFailedInputStopsTheRest) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_P(EveryEngine, WritesOneTraceEventAnOperation) {
-  Trace trace;
-  engine_->set_trace(&trace);
-  engine_->push({.name = "load"}, {}, {}, ok);
-  engine_->push_async({.name = "send", .lane = Lane::network}, {}, {}, [](Completion done) { done(ok()); });
-  ASSERT_TRUE(engine_->wait_all().ok());
-  engine_->set_trace(nullptr);
-  engine_->push({.name = "later"}, {}, {}, ok);
-  ASSERT_TRUE(engine_->wait_all().ok());
-  std::string json = trace.json();
-  EXPECT_NE(json.find("\"name\": \"load\", \"cat\": \"compute\", \"ph\": \"X\""), std::string::npos) << json;
-  EXPECT_NE(json.find("\"name\": \"send\", \"cat\": \"network\", \"ph\": \"X\""), std::string::npos) << json;
-  EXPECT_EQ(json.find("later"), std::string::npos);
-  if (GetParam() == 1) {
-    EXPECT_NE(json.find("\"args\": {\"name\": \"compute 0\"}"), std::string::npos) << json;
-  }
-}
-
-TEST_P(ThreadedEngine, TracesSizesAndWaits) {
-  Trace trace;
-  engine_->set_trace(&trace);
-  Variable x = engine_->variable("x", 64), y = engine_->variable("y", 4096);
-  std::promise<void> gate;
-  std::shared_future<void> open = gate.get_future().share();
-  engine_->push({.name = "slow"}, {x}, {y}, [&] { return open.wait(), ok(); });
-  std::thread opener([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    gate.set_value();
-  });
-  ASSERT_TRUE(engine_->wait(y).ok());
-  opener.join();
-  engine_->push({.name = "slow too"}, {}, {x}, [] { return std::this_thread::sleep_for(std::chrono::milliseconds(20)), ok(); });
-  ASSERT_TRUE(engine_->wait_all().ok());
-  engine_->set_trace(nullptr);
-  std::string json = trace.json();
-  EXPECT_NE(json.find("\"args\": {\"bytes read\": 64, \"bytes written\": 4096}"), std::string::npos) << json;
-  EXPECT_NE(json.find("\"args\": {\"bytes written\": 64}"), std::string::npos) << json;
-  EXPECT_NE(json.find("\"name\": \"wait for y\", \"cat\": \"wait\""), std::string::npos) << json;
-  EXPECT_NE(json.find("\"name\": \"wait for all\", \"cat\": \"wait\""), std::string::npos) << json;
-}
-
-TEST_P(ThreadedEngine, TracesThePushThatWaitsForRoom) {
-  std::unique_ptr<Engine> engine = make_engine(GetParam(), 2);
-  Trace trace;
-  engine->set_trace(&trace);
-  Variable x = engine->variable("x");
-  for (int i = 0; i < 6; ++i)
-    engine->push({}, {}, {x}, [] { return std::this_thread::sleep_for(std::chrono::milliseconds(5)), ok(); });
-  ASSERT_TRUE(engine->wait_all().ok());
-  EXPECT_NE(trace.json().find("\"name\": \"wait for room\", \"cat\": \"wait\""), std::string::npos);
-}
-
 TEST(Engine, RefusesWrongOptions) {
   Engine::Options options;
   options.threads[2] = 0;

@@ -117,7 +117,7 @@ TEST(PushAllocationTest, NoneForARunOfAGraph) {
 
 // A million pushes, far faster than they run: what the engine takes depends on the run-ahead alone.
 TEST(PushAllocationTest, MemoryIsBoundedByTheRunAhead) {
-  constexpr size_t kRunAhead = 128;
+  constexpr size_t kRunAhead = 512;
   std::unique_ptr<Engine> engine = *Engine::create({.run_ahead = kRunAhead});
   std::array<Variable, 16> variables;
   for (Variable& variable : variables) variable = engine->variable("v");

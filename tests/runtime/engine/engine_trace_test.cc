@@ -1,0 +1,86 @@
+// What the engine writes into a trace: operations with lane and sizes, and who waited for what.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "runtime/engine/engine.h"
+
+namespace mxc::engine {
+namespace {
+
+std::unique_ptr<Engine> make_engine(int threads, size_t run_ahead = 4096) {  // 0: naive
+  Engine::Options options;
+  options.naive = threads == 0;
+  for (int& count : options.threads) count = threads == 0 ? 1 : threads;
+  options.run_ahead = run_ahead;
+  return *Engine::create(options);
+}
+
+absl::Status ok() { return absl::OkStatus(); }
+
+class EngineTrace : public testing::TestWithParam<int> {
+ protected:
+  std::unique_ptr<Engine> engine_ = make_engine(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Threads, EngineTrace, testing::Values(0, 1, 2, 4));
+class ThreadedEngineTrace : public EngineTrace {};
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadedEngineTrace, testing::Values(1, 2, 4));
+
+TEST_P(EngineTrace, WritesOneTraceEventAnOperation) {
+  Trace trace;
+  engine_->set_trace(&trace);
+  engine_->push({.name = "load"}, {}, {}, ok);
+  engine_->push_async({.name = "send", .lane = Lane::network}, {}, {}, [](Completion done) { done(ok()); });
+  ASSERT_TRUE(engine_->wait_all().ok());
+  engine_->set_trace(nullptr);
+  engine_->push({.name = "later"}, {}, {}, ok);
+  ASSERT_TRUE(engine_->wait_all().ok());
+  std::string json = trace.json();
+  EXPECT_NE(json.find("\"name\": \"load\", \"cat\": \"compute\", \"ph\": \"X\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"name\": \"send\", \"cat\": \"network\", \"ph\": \"X\""), std::string::npos) << json;
+  EXPECT_EQ(json.find("later"), std::string::npos);
+  if (GetParam() == 1) {
+    EXPECT_NE(json.find("\"args\": {\"name\": \"compute 0\"}"), std::string::npos) << json;
+  }
+}
+
+TEST_P(ThreadedEngineTrace, TracesSizesAndWaits) {
+  Trace trace;
+  engine_->set_trace(&trace);
+  Variable x = engine_->variable("x", 64), y = engine_->variable("y", 4096);
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+  engine_->push({.name = "slow"}, {x}, {y}, [&] { return open.wait(), ok(); });
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate.set_value();
+  });
+  ASSERT_TRUE(engine_->wait(y).ok());
+  opener.join();
+  engine_->push({.name = "slow too"}, {}, {x}, [] { return std::this_thread::sleep_for(std::chrono::milliseconds(20)), ok(); });
+  ASSERT_TRUE(engine_->wait_all().ok());
+  engine_->set_trace(nullptr);
+  std::string json = trace.json();
+  EXPECT_NE(json.find("\"args\": {\"bytes read\": 64, \"bytes written\": 4096}"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"args\": {\"bytes written\": 64}"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"name\": \"wait for y\", \"cat\": \"wait\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"name\": \"wait for all\", \"cat\": \"wait\""), std::string::npos) << json;
+}
+
+TEST_P(ThreadedEngineTrace, TracesThePushThatWaitsForRoom) {
+  std::unique_ptr<Engine> engine = make_engine(GetParam(), 2);
+  Trace trace;
+  engine->set_trace(&trace);
+  Variable x = engine->variable("x");
+  for (int i = 0; i < 6; ++i)
+    engine->push({}, {}, {x}, [] { return std::this_thread::sleep_for(std::chrono::milliseconds(5)), ok(); });
+  ASSERT_TRUE(engine->wait_all().ok());
+  EXPECT_NE(trace.json().find("\"name\": \"wait for room\", \"cat\": \"wait\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mxc::engine
