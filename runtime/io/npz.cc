@@ -47,8 +47,8 @@ struct TypeCode {
   const char* code;
   DType dtype;
 };
-constexpr TypeCode kTypeCodes[] = {{"<f4", DType::f32},     {"<f8", DType::f64}, {"|u1", DType::u8}, {"|i1", DType::i8},
-                                   {"|b1", DType::boolean}, {"<i4", DType::i32}, {"<i8", DType::i64}};
+constexpr TypeCode kTypeCodes[] = {{"<f4", DType::f32}, {"<f8", DType::f64},     {"<f2", DType::f16}, {"|u1", DType::u8},
+                                   {"|i1", DType::i8},  {"|b1", DType::boolean}, {"<i4", DType::i32}, {"<i8", DType::i64}};
 
 // The text after `'key':` in the header's dictionary, from the first character that is no blank.
 std::string value_after(const std::string& header, const std::string& key) {
@@ -81,7 +81,7 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
   }
   if (!known)
     return absl::UnimplementedError(
-        absl::StrCat(place, ": NumPy type '", printable(code, kMostShown), "'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian"));
+        absl::StrCat(place, ": NumPy type '", printable(code, kMostShown), "'; supported: f4 f8 f2 u1 i1 b1 i4 i8, little-endian"));
   if (order.rfind("True", 0) == 0) return absl::UnimplementedError(absl::StrCat(place, ": Fortran order; save it in C order"));
 
   uint64_t elements = 1;

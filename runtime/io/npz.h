@@ -17,7 +17,7 @@ struct NpyArray {
 };
 
 // Reads NPY version 1, 2 or 3. `place` names the data in errors.
-// Error: wrong magic, damaged header, Fortran order, big-endian, another type than f32 f64 i8 u8 bool i32 i64, truncated.
+// Error: wrong magic, damaged header, Fortran order, big-endian, another type than f32 f64 f16 i8 u8 bool i32 i64, truncated.
 absl::StatusOr<NpyArray> parse_npy(const std::string& bytes, const std::string& place);
 
 // An array of an archive. An error (unimplemented) if it is of a kind that is not read.
@@ -33,6 +33,7 @@ absl::StatusOr<std::vector<NpzEntry>> read_npz_entries(const std::string& path);
 absl::StatusOr<std::vector<std::pair<std::string, NpyArray>>> read_npz(const std::string& path);
 
 // The bytes of an NPY (version 1) file and of an archive of stored entries, dated 1980-01-01: same arrays, same bytes.
+// Requires: no bf16, which NumPy does not have; of an archive: less than 4 GiB in all.
 std::string npy_bytes(const NpyArray& array);
 std::string npz_bytes(const std::vector<std::pair<std::string, NpyArray>>& arrays);
 

@@ -121,6 +121,9 @@ absl::Status check_column(const Uri& uri, const Column& column, const Field& inp
   if (input.dtype == DType::f16 || input.dtype == DType::bf16) {
     return absl::UnimplementedError(absl::StrCat("input '", input.name, "': data of type ", core::dtype_name(input.dtype)));
   }
+  if (column.stored == DType::f16) {
+    return absl::UnimplementedError(absl::StrCat(uri.text, ": field '", column.name, "' is f16: data are f32, f64, or integers"));
+  }
   if (!shapes_agree(column.shape, input.shape)) {
     return absl::InvalidArgumentError(absl::StrCat(uri.text, ": field '", column.name, "' has shape ", shape_text(column.shape),
                                                    ", the model's input '", input.name, "' wants ", shape_text(input.shape)));

@@ -43,7 +43,7 @@ TEST(Npz, OtherKindsAreLeftOut) {
   auto data = open_data(address, kInputs);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(read_rows<int32_t>(*data->train, "label", {0, 1, 2, 3}), (std::vector<int32_t>{3, 1, 0, 2}));
-  const std::string words = mixed + ": array 'words': NumPy type '<U1'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian";
+  const std::string words = mixed + ": array 'words': NumPy type '<U1'; supported: f4 f8 f2 u1 i1 b1 i4 i8, little-endian";
   const std::string records =
       mixed + ": array 'records': NumPy type [('x', '<f4'), ('shape', '<i4')], a record; save its fields as arrays of their own";
   EXPECT_EQ(error_of(address, {floats("image", {2, 3}), classes("words", 4)}), words);
@@ -78,7 +78,7 @@ TEST(Npz, Faults) {
   EXPECT_EQ(error_of("npz:" + data_file("fortran.npz"), {floats("image", {2})}),
             data_file("fortran.npz") + ": array 'image': Fortran order; save it in C order");
   EXPECT_EQ(error_of("npz:" + data_file("bigendian.npz"), kInputs),
-            data_file("bigendian.npz") + ": array 'image': NumPy type '>f4'; supported: f4 f8 u1 i1 b1 i4 i8, little-endian");
+            data_file("bigendian.npz") + ": array 'image': NumPy type '>f4'; supported: f4 f8 f2 u1 i1 b1 i4 i8, little-endian");
 }
 
 TEST(Npy, DamagedHeaders) {

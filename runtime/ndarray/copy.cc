@@ -1,0 +1,207 @@
+// See copy.h; and the members of NDArray that copy.
+#include "runtime/ndarray/copy.h"
+
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/ndarray/packed.h"
+#include "runtime/ndarray/pointwise.h"
+#include "runtime/ndarray/strided.h"
+
+namespace mxc::ndarray {
+namespace {
+
+constexpr int64_t kCheapBytes = 4096;
+
+absl::Status copy_failed(const Chunk& from) {
+  return from.memory == nullptr ? absl::FailedPreconditionError("the array was never computed")
+                                : absl::ResourceExhaustedError("no memory for a copy");
+}
+
+struct Region {
+  int64_t at;  // bytes
+  Dims strides;
+};
+
+struct StridedCopy {
+  Dims extents;
+  int64_t element_bytes;
+  ChunkRef from, to;
+  Region source, target;
+
+  absl::Status run() const {
+    void* out = to->ensure();
+    if (from->memory == nullptr || out == nullptr) return copy_failed(*from);
+    copy_strided(extents, element_bytes, static_cast<char*>(from->memory) + source.at, source.strides, static_cast<char*>(out) + target.at,
+                 target.strides);
+    return absl::OkStatus();
+  }
+};
+
+// The chunk's memory, all of it, is about to be written: an error that a reader was told of goes.
+void recover_if_failed(const Array& target, int64_t bytes) {
+  Chunk& chunk = *target.chunk;
+  // Relaxed: set by a reader on this thread, or one that told this thread of it.
+  if (static_cast<uint64_t>(bytes) < chunk.bytes || !chunk.failed.load(std::memory_order_relaxed)) return;
+  chunk.failed.store(false, std::memory_order_relaxed);
+  chunk.engine->recover(chunk.variable);
+}
+
+void copy_run_of_bytes(const Array& target, const Array& values, int64_t bytes) {
+  recover_if_failed(target, bytes);
+  begin_write(*target.chunk);
+  target.chunk->engine->push({.name = "copy", .cheap = bytes <= kCheapBytes}, {values.chunk->variable}, {target.chunk->variable},
+                             [from = values.chunk, to = target.chunk, source = values.offset * bytes_of(values.dtype),
+                              place = target.offset * bytes_of(target.dtype), bytes]() -> absl::Status {
+                               void* out = to->ensure();
+                               if (from->memory == nullptr || out == nullptr) return copy_failed(*from);
+                               // Two arrays over one memory may be the same run: memmove.
+                               std::memmove(static_cast<char*>(out) + place, static_cast<char*>(from->memory) + source, static_cast<size_t>(bytes));
+                               return absl::OkStatus();
+                             });
+}
+
+void fill_run(void* to, uint64_t bits, int64_t element_bytes, int64_t n) {
+  const Dims zero{0}, one{1};
+  copy_strided({n}, element_bytes, &bits, zero, to, one);
+}
+
+}  // namespace
+
+NDArray as_plain(const NDArray& array, const char* op, Here here) {
+  get(array, op, here);
+  return unpacked(array);
+}
+
+NDArray as_run(const NDArray& array, const char* op, Here here) {
+  NDArray plain = as_plain(array, op, here);
+  return Access::peek(plain)->contiguous ? plain : plain.copy(here);
+}
+
+void copy_into(const NDArray& target, const NDArray& values) {
+  const Array& to = *Access::peek(target);
+  if (to.elements == 0) return;
+  const Array& from = *Access::peek(values);
+  if (to.packed != nullptr || from.packed != nullptr) {
+    if (is_whole(to) && is_whole(from) && same_layout(*to.packed, *from.packed)) {
+      return copy_run_of_bytes(to, from, static_cast<int64_t>(to.packed->bytes));
+    }
+    NDArray plain = unpacked(values);
+    if (to.packed == nullptr) return copy_into(target, plain);
+    return write_packed(target, Access::peek(plain)->shape == to.shape ? plain : NDArray(plain.broadcast_to(to.shape.vector())).copy());
+  }
+  if (to.contiguous && from.contiguous && to.elements == from.elements) {
+    return copy_run_of_bytes(to, from, to.elements * bytes_of(to.dtype));
+  }
+  if (to.chunk == from.chunk) return copy_into(target, values.copy());
+  auto body = std::make_unique<StridedCopy>();
+  body->extents = to.shape;
+  body->element_bytes = bytes_of(to.dtype);
+  body->from = from.chunk;
+  body->to = to.chunk;
+  NDArray spread = values.broadcast_to(to.shape.vector());
+  body->source = {from.offset * body->element_bytes, Access::peek(spread)->strides};
+  body->target = {to.offset * body->element_bytes, to.strides};
+  recover_if_failed(to, to.contiguous ? to.elements * body->element_bytes : 0);
+  begin_write(*to.chunk);
+  to.chunk->engine->push({.name = "copy", .cheap = to.elements * body->element_bytes <= kCheapBytes}, {from.chunk->variable},
+                         {to.chunk->variable}, [body = std::move(body)] { return body->run(); });
+}
+
+void fill_with(const NDArray& target, uint64_t bits) {
+  const Array& to = *Access::peek(target);
+  if (to.elements == 0) return;
+  if (to.packed != nullptr) {
+    NDArray values = new_result(*to.chunk->engine, to.chunk->device, to.dtype, to.shape);
+    fill_with(values, bits);
+    return write_packed(target, values);
+  }
+  const int64_t element_bytes = bytes_of(to.dtype), bytes = to.elements * element_bytes;
+  recover_if_failed(to, to.contiguous ? bytes : 0);
+  begin_write(*to.chunk);
+  const engine::Traits traits{.name = "fill", .cheap = bytes <= kCheapBytes};
+  const int64_t at = to.offset * element_bytes;
+  if (to.contiguous) {
+    to.chunk->engine->push(traits, {}, {to.chunk->variable}, [chunk = to.chunk, bits, element_bytes, at, n = to.elements]() -> absl::Status {
+      void* memory = chunk->ensure();
+      if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", chunk->bytes, " bytes"));
+      fill_run(static_cast<char*>(memory) + at, bits, element_bytes, n);
+      return absl::OkStatus();
+    });
+    return;
+  }
+  auto region = std::make_unique<std::pair<Dims, Dims>>(to.shape, to.strides);
+  to.chunk->engine->push(traits, {}, {to.chunk->variable}, [chunk = to.chunk, bits, element_bytes, at, region = std::move(region)]() -> absl::Status {
+    void* memory = chunk->ensure();
+    if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", chunk->bytes, " bytes"));
+    Dims still;
+    still.resize(region->first.size(), 0);
+    copy_strided(region->first, element_bytes, &bits, still, static_cast<char*>(memory) + at, region->second);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace mxc::ndarray
+
+namespace mxc {
+
+using namespace ndarray;
+
+void NDArray::assign(ArrayOperand values, Here here) const {
+  const Array& to = get(*this, "assign", here);
+  check_writable("assign", to, here);
+  if (values.is_number) return fill_with(*this, element_bits("assign", values.number, to.dtype, here));
+  const Array& from = get(values.array, "assign", here);
+  check_dtype("assign", to, from, here);
+  check_together("assign", to, from, here);
+  const NDArray* both[] = {this, &values.array};
+  const Dims joint = broadcast_shape("assign", both, 2, here);
+  if (!(joint == to.shape)) fail("assign", absl::StrCat("an array of shape ", text(from.shape), " does not fit into ", text(to.shape)), here);
+  copy_into(*this, values.array);
+}
+
+void NDArray::fill(Number value, Here here) const { assign(value, here); }
+
+const ::mxc::View& ::mxc::View::operator=(ArrayOperand values) const {
+  assign(values, values.where);
+  return *this;
+}
+
+::mxc::View& ::mxc::View::operator=(const ::mxc::View& values) {
+  if (empty()) {
+    NDArray::operator=(values);
+  } else {
+    assign(values);
+  }
+  return *this;
+}
+
+NDArray NDArray::copy(Here here) const {
+  const Array& from = get(*this, "copy", here);
+  NDArray out = new_result(*from.chunk->engine, from.chunk->device, from.dtype, from.shape);
+  copy_into(out, *this);
+  return out;
+}
+
+NDArray NDArray::contiguous(Here here) const { return as_run(*this, "contiguous", here); }
+
+void NDArray::copy_to(const NDArray& target, Here here) const {
+  const Array& from = get(*this, "copy_to", here);
+  const Array& to = get(target, "copy_to", here);
+  check_writable("copy_to", to, here);
+  check_dtype("copy_to", from, to, here);
+  if (!(from.shape == to.shape)) fail("copy_to", absl::StrCat("shapes ", text(from.shape), " and ", text(to.shape), " differ"), here);
+  if (from.chunk->engine != to.chunk->engine) fail("copy_to", "the arrays belong to two engines", here);
+  copy_into(target, *this);
+}
+
+NDArray NDArray::to(Device device, Here here) const {
+  const Array& from = get(*this, "to", here);
+  if (from.chunk->device == device) return *this;
+  NDArray out = new_result(*from.chunk->engine, device, from.dtype, from.shape);
+  copy_into(out, *this);
+  return out;
+}
+
+}  // namespace mxc

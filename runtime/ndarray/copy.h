@@ -1,0 +1,17 @@
+// Copies and fills: elements move, none is computed.
+#pragma once
+
+#include "runtime/ndarray/array.h"
+
+namespace mxc::ndarray {
+
+// The array itself if it is plain, contiguous and ready to be taken as a run of elements; else such a copy. Error: an empty handle.
+NDArray as_run(const NDArray& array, const char* op, Here here);
+// The array itself if its memory is plain; else an unpacked copy. Error: an empty handle.
+NDArray as_plain(const NDArray& array, const char* op, Here here);
+
+// Queues target = values, broadcast. Requires: same dtype, device and engine, shapes that fit, target writable.
+void copy_into(const NDArray& target, const NDArray& values);
+void fill_with(const NDArray& target, uint64_t bits);
+
+}  // namespace mxc::ndarray

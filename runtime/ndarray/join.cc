@@ -1,0 +1,122 @@
+// Joining arrays and cutting them apart: copies into views of the result, and views.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/ndarray/copy.h"
+#include "runtime/ndarray/pointwise.h"
+
+namespace mxc {
+
+using namespace ndarray;
+
+namespace {
+
+// The shapes must be equal beyond the axis.
+void check_joins(const char* op, const Array& first, const Array& other, int axis, Here here) {
+  check_together(op, first, other, here);
+  check_dtype(op, first, other, here);
+  bool fits = first.shape.size() == other.shape.size();
+  for (int i = 0; fits && i < first.shape.size(); ++i) fits = i == axis || first.shape[i] == other.shape[i];
+  if (!fits) fail(op, absl::StrCat("shapes ", text(first.shape), " and ", text(other.shape), " differ beyond axis ", axis), here);
+}
+
+NDArray concat_along(const char* op, const std::vector<NDArray>& arrays, int64_t axis_given, Here here) {
+  if (arrays.empty()) fail(op, "no arrays", here);
+  const Array& first = get(arrays[0], op, here);
+  const int axis = checked_axis(op, axis_given, first.shape.size(), here);
+  Dims shape = first.shape;
+  shape[axis] = 0;
+  for (const NDArray& array : arrays) {
+    const Array& part = get(array, op, here);
+    check_joins(op, first, part, axis, here);
+    shape[axis] += part.shape[axis];
+  }
+  NDArray out = new_result(*first.chunk->engine, first.chunk->device, first.dtype, checked_shape(op, shape.vector(), first.dtype, here));
+  int64_t at = 0;
+  for (const NDArray& array : arrays) {
+    const int64_t extent = Access::peek(array)->shape[axis];
+    copy_into(out.slice(axis, at, at + extent, 1, here), array);
+    at += extent;
+  }
+  return out;
+}
+
+}  // namespace
+
+NDArray concat(const std::vector<NDArray>& arrays, Axis along, Here here) { return concat_along("concat", arrays, along.axis, here); }
+
+NDArray stack(const std::vector<NDArray>& arrays, Axis along, Here here) {
+  if (arrays.empty()) fail("stack", "no arrays", here);
+  const Array& first = get(arrays[0], "stack", here);
+  const int axis = checked_axis("stack", along.axis, first.shape.size() + 1, here);
+  std::vector<NDArray> expanded;
+  for (const NDArray& array : arrays) {
+    const Array& part = get(array, "stack", here);
+    if (!(part.shape == first.shape)) fail("stack", absl::StrCat("shapes ", text(first.shape), " and ", text(part.shape), " differ"), here);
+    expanded.push_back(array.expand(axis, here));
+  }
+  return concat_along("stack", expanded, axis, here);
+}
+
+std::vector<NDArray> split(const NDArray& x, int64_t parts, Axis along, Here here) {
+  const Array& array = get(x, "split", here);
+  const int axis = checked_axis("split", along.axis, array.shape.size(), here);
+  const int64_t extent = array.shape[axis];
+  if (parts < 1 || extent % parts != 0) {
+    fail("split", absl::StrCat("axis ", axis, " of shape ", text(array.shape), " does not split into ", parts, " equal parts"), here);
+  }
+  std::vector<NDArray> views;
+  const int64_t length = extent / parts;
+  for (int64_t i = 0; i < parts; ++i) views.push_back(x.slice(axis, i * length, (i + 1) * length, 1, here));
+  return views;
+}
+
+NDArray tile(const NDArray& x, const Extents& times, Here here) {
+  const Array& array = get(x, "tile", here);
+  const Dims repeats = checked_shape("tile", times, array.dtype, here);
+  if (repeats.size() < array.shape.size()) {
+    fail("tile", absl::StrCat(repeats.size(), " numbers for an array of shape ", text(array.shape)), here);
+  }
+  NDArray result = x;
+  while (result.rank(here) < repeats.size()) result = result.expand(0, here);
+  for (int axis = 0; axis < repeats.size(); ++axis) {
+    const int64_t extent = result.shape(axis, here);
+    if (repeats[axis] == 1) continue;
+    if (repeats[axis] == 0) {
+      result = result.slice(axis, 0, 0, 1, here);
+      continue;
+    }
+    // Blocks of axes [axis, end), once for each repetition: a new axis of the result, filled by broadcasting.
+    Extents shape = result.shape(here), wanted = shape;
+    shape[axis] = extent * repeats[axis];
+    wanted[axis] = extent * repeats[axis];
+    NDArray out = new_result(*array.chunk->engine, array.chunk->device, array.dtype, checked_shape("tile", wanted, array.dtype, here));
+    for (int64_t i = 0; i < repeats[axis]; ++i) copy_into(out.slice(axis, i * extent, (i + 1) * extent, 1, here), result);
+    result = out;
+  }
+  return Access::peek(result)->chunk == array.chunk ? result.copy(here) : result;
+}
+
+NDArray pad(const NDArray& x, const Padding& padding, Here here) {
+  const Array& array = get(x, "pad", here);
+  const size_t rank = array.shape.size();
+  if (padding.before.size() != rank || padding.after.size() != rank) {
+    fail("pad", absl::StrCat(padding.before.size(), " and ", padding.after.size(), " numbers for an array of shape ", text(array.shape)), here);
+  }
+  Extents shape = array.shape.vector();
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (padding.before[axis] < 0 || padding.after[axis] < 0) fail("pad", absl::StrCat("axis ", axis, " is padded by less than nothing"), here);
+    shape[axis] += padding.before[axis] + padding.after[axis];
+  }
+  NDArray out = new_result(*array.chunk->engine, array.chunk->device, array.dtype, checked_shape("pad", shape, array.dtype, here));
+  fill_with(out, element_bits("pad", padding.value, array.dtype, here));
+  NDArray inside = out;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const int64_t from = padding.before[axis];
+    inside = inside.slice(static_cast<int64_t>(axis), from, from + array.shape[static_cast<int>(axis)], 1, here);
+  }
+  copy_into(inside, x);
+  return out;
+}
+
+}  // namespace mxc

@@ -1,0 +1,213 @@
+// Reductions over axes, composed of kernels over runs as kernels.h says, so that the bits are those of compiled graphs.
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/ndarray/array.h"
+#include "runtime/ndarray/copy.h"
+#include "runtime/ndarray/kernels.h"
+#include "runtime/ndarray/odometer.h"
+#include "runtime/ndarray/pointwise.h"
+#include "runtime/ndarray/strided.h"
+
+namespace mxc {
+
+using namespace ndarray;
+
+namespace {
+
+// What a reduction is made of.
+struct Rule {
+  const char* name;
+  const char* runs;     // the family over one run and, with ".run", over several
+  const char* combine;  // r = combine(r, x); norm: r = mul_add(x, x, r)
+  bool mean = false, norm = false;
+  bool needs_elements = false;  // there is no result of nothing
+};
+
+struct Kernels {
+  const Kernel *one_run, *runs, *combine, *divide, *root;
+};
+
+// A reduction ready to run over contiguous memory.
+struct Reduce {
+  Kernels kernels;
+  Rule rule;
+  int64_t element_bytes;
+  Odometer kept, reduced;  // over the outer axes: offsets of the input in elements
+  int64_t length;          // of a run along the last axis, or of a block of kept elements behind the last reduced axis
+  bool along_last;
+  int64_t outputs;
+  uint64_t count_bits;     // mean: the number of elements reduced, as an element
+  ChunkRef in, out;
+  int64_t at;
+
+  absl::Status run() {
+    char* to = static_cast<char*>(out->ensure());
+    if (to == nullptr) return absl::ResourceExhaustedError("no memory for the result");
+    if (in->memory == nullptr && count(reduced.extents) > 0 && length > 0) return absl::FailedPreconditionError("the operand was never computed");
+    const char* from = static_cast<const char*>(in->memory) + at;
+    along_last ? reduce_runs(from, to) : reduce_rows(from, to);
+    return absl::OkStatus();
+  }
+
+  static void call(const Kernel& k, int64_t n, const void* a, const void* b, void* result) {
+    void* args[] = {const_cast<void*>(a), b == nullptr ? result : const_cast<void*>(b), result};
+    k.run(args, n, 0, cells(k, n));
+  }
+
+  // The last axis is reduced.
+  void reduce_runs(const char* from, char* to) {
+    const bool single = count(reduced.extents) == 1;
+    alignas(64) char state[128];
+    kept.restart();
+    for (int64_t i = 0; i < outputs; ++i, kept.advance()) {
+      char* result = to + i * element_bytes;
+      if (single) {
+        call(*kernels.one_run, length, from + kept.offset * element_bytes, nullptr, result);
+        continue;
+      }
+      start(*kernels.runs, state);
+      reduced.restart();
+      do call(*kernels.runs, length, from + (kept.offset + reduced.offset) * element_bytes, state, result);
+      while (reduced.advance());
+    }
+    if (rule.mean && !single) divide(to);
+  }
+
+  // Whole blocks are combined one after another.
+  void reduce_rows(const char* from, char* to) {
+    const uint64_t identity = kernels.runs->identity;
+    const bool nothing = count(reduced.extents) == 0;
+    const Dims still{0}, one{1};
+    kept.restart();
+    for (int64_t i = 0; i < outputs; i += length, kept.advance()) {
+      char* result = to + i * element_bytes;
+      ndarray::copy_strided({length}, element_bytes, &identity, still, result, one);
+      reduced.restart();
+      if (nothing) continue;
+      do {
+        const char* row = from + (kept.offset + reduced.offset) * element_bytes;
+        if (rule.norm) {
+          void* args[] = {const_cast<char*>(row), const_cast<char*>(row), result, result};
+          kernels.combine->run(args, length, 0, cells(*kernels.combine, length));
+        } else {
+          call(*kernels.combine, length, result, row, result);
+        }
+      } while (reduced.advance());
+    }
+    if (rule.norm) call(*kernels.root, outputs, to, nullptr, to);
+    if (rule.mean) divide(to);
+  }
+
+  void divide(char* to) {
+    if (outputs > 1) return call(*kernels.divide, outputs, to, &count_bits, to);
+    call(*find_kernel("div", kernels.one_run->result), 1, to, &count_bits, to);
+  }
+};
+
+struct Axes {
+  unsigned mask = 0;  // bit i: axis i is reduced
+  Dims result;
+};
+
+Axes axes_of(const char* op, const Array& x, const Reduction& over, Here here) {
+  Axes axes;
+  for (int64_t given : over.axes) {
+    const int axis = checked_axis(op, given, x.shape.size(), here);
+    if ((axes.mask >> axis & 1) != 0) fail(op, absl::StrCat("axis ", axis, " is there twice"), here);
+    axes.mask |= 1u << axis;
+  }
+  if (over.axes.empty()) axes.mask = (1u << x.shape.size()) - 1;
+  for (int axis = 0; axis < x.shape.size(); ++axis) {
+    if ((axes.mask >> axis & 1) == 0) {
+      axes.result.push_back(x.shape[axis]);
+    } else if (over.keep_dims) {
+      axes.result.push_back(1);
+    }
+  }
+  return axes;
+}
+
+// Divides the axes of x between the odometers and the run or block.
+void lay_out(const Array& x, unsigned mask, Reduce* body) {
+  const int rank = x.shape.size();
+  const Dims strides = row_major(x.shape);
+  body->along_last = rank > 0 && (mask >> (rank - 1) & 1) != 0 && x.shape.back() != 1;
+  int inner = rank;  // axes from here on are the run or the block
+  body->length = 1;
+  while (inner > 0 && (body->along_last ? inner == rank : (mask >> (inner - 1) & 1) == 0)) body->length *= x.shape[--inner];
+  for (int axis = 0; axis < inner; ++axis) {
+    Odometer& odometer = (mask >> axis & 1) != 0 ? body->reduced : body->kept;
+    odometer.extents.push_back(x.shape[axis]);
+    odometer.strides.push_back(strides[axis]);
+  }
+}
+
+Kernels find_kernels(const Rule& rule, plan::DType dtype, Here here) {
+  Kernels kernels{find_kernel(rule.runs, dtype), find_kernel(absl::StrCat(rule.mean ? "reduce_sum" : rule.runs, ".run"), dtype),
+                  find_kernel(rule.combine, dtype), find_kernel("div", dtype, 2), find_kernel("sqrt", dtype)};
+  const bool complete = kernels.one_run && kernels.runs && kernels.combine && (!rule.mean || kernels.divide) && (!rule.norm || kernels.root);
+  if (!complete) fail(rule.name, absl::StrCat("is not defined for ", type_name(dtype)), here);
+  return kernels;
+}
+
+NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
+  get(x, rule.name, here);
+  const DType dtype = x.dtype();
+  if (dtype == f16 || dtype == bf16) return reduce(rule, x.cast(f32, here), over, here).cast(dtype, here);
+  const NDArray operand = as_run(x, rule.name, here);
+  const Array& from = *Access::peek(operand);
+  const Axes axes = axes_of(rule.name, from, over, here);
+  auto body = std::make_unique<Reduce>();
+  body->rule = rule;
+  body->kernels = find_kernels(rule, from.dtype, here);
+  body->element_bytes = bytes_of(from.dtype);
+  lay_out(from, axes.mask, body.get());
+  const int64_t outputs = count(axes.result);
+  const int64_t reduced = count(body->reduced.extents) * (body->along_last ? body->length : 1);
+  if (reduced == 0 && outputs > 0 && rule.needs_elements) fail(rule.name, absl::StrCat("of no elements: the shape is ", text(from.shape)), here);
+  if (reduced == 0) body->along_last = false, body->length = 1, body->reduced.extents = {0}, body->reduced.strides = {0}, body->kept = {};
+  body->outputs = outputs;
+  if (rule.mean) body->count_bits = element_bits(rule.name, reduced, from.dtype, here);
+  NDArray out = new_result(*from.chunk->engine, from.chunk->device, from.dtype, axes.result);
+  if (outputs == 0) return out;
+  body->in = from.chunk;
+  body->at = from.offset * body->element_bytes;
+  const ChunkRef to = body->out = Access::peek(out)->chunk;
+  begin_write(*to);
+  to->engine->push({.name = rule.name, .cheap = from.elements <= 1024}, {from.chunk->variable}, {to->variable},
+                   [body = std::move(body)] { return body->run(); });
+  return out;
+}
+
+}  // namespace
+
+NDArray sum(NDArray x, const Reduction& over, Here here) { return reduce({"sum", "reduce_sum", "add"}, std::move(x), over, here); }
+NDArray mean(NDArray x, const Reduction& over, Here here) {
+  return reduce({.name = "mean", .runs = "reduce_mean", .combine = "add", .mean = true}, std::move(x), over, here);
+}
+NDArray reduce_max(NDArray x, const Reduction& over, Here here) {
+  return reduce({.name = "reduce_max", .runs = "reduce_max", .combine = "maximum", .needs_elements = true}, std::move(x), over, here);
+}
+NDArray reduce_min(NDArray x, const Reduction& over, Here here) {
+  return reduce({.name = "reduce_min", .runs = "reduce_min", .combine = "minimum", .needs_elements = true}, std::move(x), over, here);
+}
+NDArray reduce_prod(NDArray x, const Reduction& over, Here here) {
+  return reduce({.name = "reduce_prod", .runs = "reduce_prod", .combine = "mul"}, std::move(x), over, here);
+}
+NDArray norm(NDArray x, const Reduction& over, Here here) {
+  return reduce({.name = "norm", .runs = "norm", .combine = "mul_add", .norm = true}, std::move(x), over, here);
+}
+
+NDArray all(NDArray x, const Reduction& over, Here here) {
+  if (get(x, "all", here).dtype != plan::DType::boolean) fail("all", absl::StrCat("of ", to_string(x.dtype()), ": it is for bool"), here);
+  NDArray ones = reduce({.name = "all", .runs = "reduce_prod", .combine = "mul"}, x.cast(i32, here), over, here);
+  return ones.cast(boolean, here);
+}
+NDArray any(NDArray x, const Reduction& over, Here here) {
+  if (get(x, "any", here).dtype != plan::DType::boolean) fail("any", absl::StrCat("of ", to_string(x.dtype()), ": it is for bool"), here);
+  return logical_not(all(logical_not(std::move(x), here), over, here), here);
+}
+
+}  // namespace mxc

@@ -1,0 +1,137 @@
+// Wrong use: an exception with what was wrong and the line of the call.
+#include <gtest/gtest.h>
+
+#include "mxc/random.h"
+#include "tests/runtime/ndarray/expected.h"
+
+namespace mxc {
+namespace {
+
+const NDArray& two_three() {
+  static const NDArray x = NDArray::zeros({2, 3});
+  return x;
+}
+
+TEST(Errors, TheLineOfTheCall) {
+  const NDArray x = two_three(), y = NDArray::zeros({4});
+  try {
+    x + y;
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where.line(), __LINE__ - 3u);
+    const std::string place = std::string(error.where.file_name()) + ":" + std::to_string(error.where.line()) + ":";
+    EXPECT_EQ(std::string(error.what()).rfind(place, 0), 0u) << error.what();
+    EXPECT_EQ(error.message, "add: shapes {2, 3} and {4} do not broadcast");
+  }
+  try {
+    reduce_max(x, {.axes = {2}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where.line(), __LINE__ - 3u);
+  }
+}
+
+TEST(Errors, ShapesAndTypes) {
+  const NDArray x = two_three(), y = NDArray::zeros({4}), whole = NDArray::zeros({2, 3}, i32);
+  EXPECT_EQ(error_of([&] { x + whole; }), "add: dtypes f32 and i32 of arrays of shapes {2, 3} and {2, 3} differ: cast one of them");
+  EXPECT_EQ(error_of([&] { whole + 0.5; }), "add: 0.5 is no i32");
+  EXPECT_EQ(error_of([&] { NDArray::zeros({1}, u8) - 300; }), "sub: 300 is no u8");
+  EXPECT_EQ(error_of([&] { NDArray::full({1}, 2, boolean); }), "full: 2 is no bool");
+  EXPECT_EQ(error_of([&] { where(x, x, x); }), "where: the condition is f32, not bool");
+  EXPECT_EQ(error_of([&] { where(x > 0, x, y); }), "where: shapes {2, 3}, {2, 3} and {4} do not broadcast");
+  EXPECT_EQ(error_of([&] { exp(whole); }), "exp: is not defined for i32");
+  EXPECT_EQ(error_of([&] { unary("frobnicate", x); }), "frobnicate: there is no such operation on one array");
+  EXPECT_EQ(error_of([&] { unary("reduce_sum", x); }), "reduce_sum: there is no such operation on one array");
+  EXPECT_EQ(error_of([&] { maximum(1, 2); }), "maximum: one operand at least must be an array");
+  EXPECT_EQ(error_of([&] { clip(x, 1, 0); }), "clip: low = 1 is above high = 0");
+  EXPECT_EQ(error_of([&] { matmul(x, x); }), "matmul: shapes {2, 3} and {2, 3} do not multiply");
+  EXPECT_EQ(error_of([&] { matmul(x, NDArray::zeros({})); }), "matmul: shapes {2, 3} and {} do not multiply");
+  EXPECT_EQ(error_of([&] { matmul(x > 0, x > 0); }), "matmul: is not defined for bool");
+  EXPECT_EQ(error_of([&] { concat({x, y}); }), "concat: shapes {2, 3} and {4} differ beyond axis 0");
+  EXPECT_EQ(error_of([&] { concat({}); }), "concat: no arrays");
+  EXPECT_EQ(error_of([&] { stack({x, x.transpose()}); }), "stack: shapes {2, 3} and {3, 2} differ");
+  EXPECT_EQ(error_of([&] { split(x, 2, {.axis = 1}); }), "split: axis 1 of shape {2, 3} does not split into 2 equal parts");
+  EXPECT_EQ(error_of([&] { tile(x, {2}); }), "tile: 1 numbers for an array of shape {2, 3}");
+  EXPECT_EQ(error_of([&] { pad(x, {.before = {1}, .after = {1}}); }), "pad: 1 and 1 numbers for an array of shape {2, 3}");
+  EXPECT_EQ(error_of([&] { all(x); }), "all: of f32: it is for bool");
+  EXPECT_EQ(error_of([&] { random::uniform({2}, {}, 1, 1); }), "uniform: [1, 1) is empty");
+  EXPECT_EQ(error_of([&] { random::normal({2}, {}, 0, -1); }), "normal: the deviation is -1");
+  EXPECT_EQ(error_of([&] { random::bernoulli({2}, {}, 2); }), "bernoulli: the probability is 2");
+  EXPECT_EQ(error_of([&] { random::uniform({2}, {}, 0, 1, i32); }), "uniform: is not defined for i32");
+}
+
+TEST(Errors, Assignments) {
+  const NDArray x = two_three(), y = NDArray::zeros({4});
+  EXPECT_EQ(error_of([&] { x.assign(y); }), "assign: shapes {2, 3} and {4} do not broadcast");
+  EXPECT_EQ(error_of([&] { x[0].assign(x); }), "assign: an array of shape {2, 3} does not fit into {3}");
+  EXPECT_EQ(error_of([&] { x[0] = y; }), "assign: shapes {3} and {4} do not broadcast");
+  EXPECT_EQ(error_of([&] { x[0] += x; }), "add: a result of shape {2, 3} does not fit into {3}");
+  EXPECT_EQ(error_of([&] { x.assign(x.cast(i32)); }), "assign: dtypes f32 and i32 of arrays of shapes {2, 3} and {2, 3} differ: cast one of them");
+  EXPECT_EQ(error_of([&] { x.copy_to(y); }), "copy_to: shapes {2, 3} and {4} differ");
+  EXPECT_EQ(error_of([&] { x + x.to(cpu(1)); }), "add: arrays of shapes {2, 3} and {2, 3} lie on cpu(1) and cpu(0)");
+}
+
+TEST(Errors, IndicesAndAxes) {
+  const NDArray x = two_three();
+  EXPECT_EQ(error_of([&] { x[2]; }), "[]: index 2 is outside of axis 0 of shape {2, 3}");
+  EXPECT_EQ(error_of([&] { x[-3]; }), "[]: index -3 is outside of axis 0 of shape {2, 3}");
+  EXPECT_EQ(error_of([&] { NDArray::zeros({})[0]; }), "[]: the array has no axes");
+  EXPECT_EQ(error_of([&] { x.at({0, 3}); }), "at: index 3 is outside of axis 1 of shape {2, 3}");
+  EXPECT_EQ(error_of([&] { x.at({0, 0, 0}); }), "at: 3 indices for an array of shape {2, 3}");
+  EXPECT_EQ(error_of([&] { x.slice(2, 0, 1); }), "slice: there is no axis 2: the array has 2");
+  EXPECT_EQ(error_of([&] { x.slice(0, 0, 1, 0); }), "slice: the step is 0: at least 1");
+  EXPECT_EQ(error_of([&] { x.reshape({4}); }), "reshape: shape {2, 3} with 6 elements cannot become {4}");
+  EXPECT_EQ(error_of([&] { x.reshape({-1, 4}); }), "reshape: shape {2, 3} with 6 elements cannot become {-1, 4}");
+  EXPECT_EQ(error_of([&] { x.reshape({-1, -1}); }), "reshape: shape {2, 3} with 6 elements cannot become {-1, -1}");
+  EXPECT_EQ(error_of([&] { x.transpose({0}); }), "transpose: 1 axes for an array of shape {2, 3}");
+  EXPECT_EQ(error_of([&] { x.transpose({0, 0}); }), "transpose: axis 0 is there twice");
+  EXPECT_EQ(error_of([&] { x.squeeze(0); }), "squeeze: axis 0 of shape {2, 3} has more than one element");
+  EXPECT_EQ(error_of([&] { x.broadcast_to({2, 4}); }), "broadcast_to: shape {2, 3} does not broadcast to {2, 4}");
+  EXPECT_EQ(error_of([&] { sum(x, {.axes = {0, -2}}); }), "sum: axis 0 is there twice");
+  EXPECT_EQ(error_of([&] { softmax(x, {.axis = 5}); }), "softmax: there is no axis 5: the array has 2");
+  EXPECT_EQ(error_of([&] { topk(x, {.k = 4}); }), "topk: k is 4, but axis 1 has 3 elements");
+  EXPECT_EQ(error_of([&] { take(x, x); }), "take: the indices are f32, not i32 or i64");
+  EXPECT_EQ(error_of([&] { gather(x, NDArray::zeros({3, 3}, i64)); }), "gather: shapes {2, 3} and {3, 3} differ beyond axis 1");
+  EXPECT_EQ(error_of([&] { one_hot(NDArray::zeros({1}, i64), 0); }), "one_hot: depth is 0: at least 1");
+}
+
+TEST(Errors, Reading) {
+  const NDArray x = two_three();
+  EXPECT_EQ(error_of([&] { x.item<float>(); }), "item: the array of shape {2, 3} has 6 elements, not one");
+  EXPECT_EQ(error_of([&] { x[0][0].item<int>(); }), "item: a whole number of a f32: ask for a float, or cast the array");
+  EXPECT_EQ(error_of([&] { x.to_vector<double>(); }), "to_vector: the array of shape {2, 3} is f32, not f64: cast it");
+  EXPECT_EQ(error_of([&] { x.transpose().data<float>(); }), "data: the array of shape {3, 2} is not contiguous in memory: take contiguous()");
+}
+
+TEST(Errors, EmptyAndMovedFromHandles) {
+  NDArray x = NDArray::zeros({2}), none;
+  NDArray taken = std::move(x);
+  EXPECT_TRUE(x.empty());
+  const std::string text = ": the array is empty: nothing was assigned to it, or it was moved from";
+  EXPECT_EQ(error_of([&] { x + taken; }), "add" + text);
+  EXPECT_EQ(error_of([&] { taken *= none; }), "mul" + text);
+  EXPECT_EQ(error_of([&] { x.shape(); }), "shape" + text);
+  EXPECT_EQ(error_of([&] { x[0]; }), "[]" + text);
+  EXPECT_EQ(error_of([&] { none.to_vector<float>(); }), "to_vector" + text);
+  EXPECT_EQ(error_of([&] { none.wait(); }), "wait" + text);
+  EXPECT_EQ(error_of([&] { to_string(none); }), "to_string" + text);
+  EXPECT_EQ(error_of([&] { sum(none); }), "sum" + text);
+  EXPECT_EQ(error_of([&] { matmul(none, taken); }), "matmul" + text);
+  EXPECT_EQ(error_of([&] { concat({taken, none}); }), "concat" + text);
+  EXPECT_EQ(error_of([&] { sort(none); }), "shape" + text);
+  EXPECT_EQ(error_of([&] { exp(none); }), "exp" + text);
+}
+
+TEST(Errors, Making) {
+  EXPECT_EQ(error_of([&] { NDArray::zeros({2, -1}); }), "full: the shape {2, -1} has a negative extent");
+  EXPECT_EQ(error_of([&] { NDArray::zeros({1, 1, 1, 1, 1, 1, 1, 1, 1}); }), "full: the shape has 9 axes: at most 8 are possible");
+  EXPECT_EQ(error_of([&] { NDArray::zeros({int64_t{1} << 40, int64_t{1} << 40}); }), "full: the shape {1099511627776, 1099511627776} is too large");
+  EXPECT_EQ(error_of([&] { NDArray::from(std::vector<float>{1, 2}, {3}); }), "from: 2 values do not fill the shape {3}");
+  EXPECT_EQ(error_of([&] { NDArray::from({{1, 2}, {3}}); }), "from: rows of different lengths");
+  EXPECT_EQ(error_of([&] { NDArray::arange(0, 1, 0); }), "arange: from 0 to 1 by 0 is no range");
+  // There is so much address space, but not so much memory: told when the value is read.
+  EXPECT_NE(error_of([&] { NDArray::zeros({int64_t{1} << 44}).wait(); }).find("no memory for 70368744177664 bytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mxc

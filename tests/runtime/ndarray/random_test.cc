@@ -1,0 +1,47 @@
+// Random arrays: Philox by position (core/philox.h), and the moments of what is made of it.
+#include "mxc/random.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/core/philox.h"
+#include "tests/runtime/ndarray/expected.h"
+
+namespace mxc {
+namespace {
+
+TEST(Random, UniformNumbersAreThoseOfThePosition) {
+  const random::Key key{.seed = 7, .step = 3, .shard = 1, .stream = 2};
+  const auto words = core::philox_key(7, 3, 1, 2);
+  const std::vector<float> got = random::uniform({3, 50}, key).to_vector<float>();
+  const std::vector<double> wide = random::uniform({5}, key, 0, 1, f64).to_vector<double>();
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], core::philox_uniform(core::philox_draw32(words, 0, i))) << i;
+  for (size_t i = 0; i < wide.size(); ++i) EXPECT_EQ(wide[i], core::philox_uniform(core::philox_draw64(words, 0, i))) << i;
+  const std::vector<bool> chosen = random::bernoulli({150}, key, 0.25).to_vector<bool>();
+  for (size_t i = 0; i < chosen.size(); ++i) EXPECT_EQ(chosen[i], got[i] < 0.25f) << i;
+}
+
+TEST(Random, RangesAndMoments) {
+  random::Generator generator(5);
+  const NDArray u = generator.uniform({100000}, -2, 6), z = generator.normal({100000}, 1, 3);
+  EXPECT_NEAR(mean(u).item<float>(), 2, 0.05);
+  EXPECT_GE(reduce_min(u).item<float>(), -2);
+  EXPECT_LE(reduce_max(u).item<float>(), 6);
+  EXPECT_NEAR(mean(z).item<float>(), 1, 0.05);
+  EXPECT_NEAR(std::sqrt(mean(square(z - 1)).item<float>()), 3, 0.05);
+  EXPECT_NEAR(mean(generator.bernoulli({100000}, 0.3).cast(f32)).item<float>(), 0.3, 0.01);
+  EXPECT_EQ(generator.normal({10}, 0, 1, f16).dtype(), f16);
+}
+
+TEST(Random, EachDrawIsAnother) {
+  random::Generator one(1), again(1), other(2);
+  const NDArray first = one.uniform({8}), second = one.uniform({8});
+  EXPECT_NE(first.to_vector<float>(), second.to_vector<float>());
+  EXPECT_EQ(first.to_vector<float>(), again.uniform({8}).to_vector<float>());
+  EXPECT_NE(first.to_vector<float>(), other.uniform({8}).to_vector<float>());
+  EXPECT_EQ(second.to_vector<float>(), random::uniform({8}, {.seed = 1, .step = 1}).to_vector<float>());
+}
+
+}  // namespace
+}  // namespace mxc

@@ -1,0 +1,79 @@
+// Reductions and operations along an axis, against NumPy.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/runtime/ndarray/expected.h"
+
+namespace mxc {
+namespace {
+
+using Reducer = NDArray (*)(NDArray, const Reduction&, Here);
+
+TEST(Reduce, EveryChoiceOfAxes) {
+  const std::pair<const char*, Reducer> reducers[] = {{"sum", sum}, {"mean", mean}, {"max", reduce_max}, {"min", reduce_min}, {"prod", reduce_prod}};
+  const std::pair<const char*, Extents> choices[] = {{"all", {}},      {"0", {0}},     {"1", {1}},     {"2", {2}},
+                                                     {"01", {0, 1}}, {"02", {2, 0}}, {"12", {1, -1}}, {"012", {0, 1, 2}}};
+  for (const auto& [name, reducer] : reducers) {
+    for (const auto& [label, axes] : choices) {
+      const std::string key = std::string(name) + "." + label;
+      expect_near(reducer(stored("big"), {.axes = axes}, Here::current()), stored(key), 2e-5, key);
+      // A view gives what its copy gives, to the bit.
+      const NDArray view = stored("big").transpose().copy().transpose();
+      EXPECT_EQ(doubles(reducer(view, {.axes = axes}, Here::current())), doubles(reducer(stored("big"), {.axes = axes}, Here::current()))) << key;
+    }
+    const std::string key = std::string(name) + ".keep";
+    expect_near(reducer(stored("big"), {.axes = {1}, .keep_dims = true}, Here::current()), stored(key), 2e-5, key);
+  }
+}
+
+TEST(Reduce, NormAndOtherTypes) {
+  expect_close(norm(stored("big"), {.axes = {1}}), "norm.1");
+  expect_close(norm(stored("big"), {.axes = {2}}), "norm.2");
+  expect_same(sum(stored("whole"), {.axes = {1}}), "whole_sum");
+  expect_near(sum(stored("a").cast(f16), {.axes = {0}}), stored("f16_sum"), 1e-3, "f16_sum");
+  expect_same(all(stored("whole") > -8, {.axes = {1}}), "all");
+  expect_same(any(stored("whole") > 5, {.axes = {0}}), "any");
+}
+
+TEST(Reduce, OfNothing) {
+  EXPECT_EQ(sum(NDArray::zeros({0, 2}), {.axes = {0}}).to_vector<float>(), (std::vector<float>{0, 0}));
+  EXPECT_EQ(reduce_prod(NDArray::zeros({2, 0}), {.axes = {1}}).to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_TRUE(std::isnan(mean(NDArray::zeros({0})).item<float>()));
+  EXPECT_EQ(error_of([] { reduce_max(NDArray::zeros({0, 2})); }), "reduce_max: of no elements: the shape is {0, 2}");
+}
+
+TEST(Reduce, OfALargestExtentOne) {
+  const NDArray x = NDArray::from({{1.0f}, {2.0f}, {4.0f}});
+  EXPECT_EQ(sum(x).item<float>(), 7);
+  EXPECT_EQ(sum(x, {.axes = {1}}).to_vector<float>(), (std::vector<float>{1, 2, 4}));
+  EXPECT_EQ(mean(NDArray::full({}, 3)).item<float>(), 3);
+}
+
+TEST(AlongAxis, SoftmaxAndPlaces) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::string n = "." + std::to_string(axis);
+    expect_close(softmax(stored("big"), {axis}), "softmax" + n);
+    expect_near(log_softmax(stored("big"), {axis}), stored("log_softmax" + n), 1e-5, "log_softmax" + n);
+    expect_same(argmax(stored("big"), {axis}), "argmax" + n);
+    expect_same(argmin(stored("big"), {axis}), "argmin" + n);
+    expect_same(sort(stored("big"), {.axis = axis}), "sort" + n);
+    expect_same(argsort(stored("big"), {.axis = axis}), "argsort" + n);
+  }
+}
+
+TEST(AlongAxis, Orders) {
+  expect_same(argsort(stored("whole"), {.axis = 1}), "argsort.whole");
+  const auto [values, indices] = topk(stored("big"), {.k = 3});
+  expect_same(values, "topk");
+  expect_near(gather(stored("big"), indices), stored("topk"), 0, "the places of topk");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const NDArray x = NDArray::from({3.0f, nan, 1.0f, 2.0f});
+  EXPECT_EQ(argsort(x).to_vector<int64_t>(), (std::vector<int64_t>{2, 3, 0, 1}));
+  EXPECT_EQ(argsort(x, {.descending = true}).to_vector<int64_t>(), (std::vector<int64_t>{0, 3, 2, 1}));
+  EXPECT_EQ(sort(NDArray::from({2.0f, -1.0f, 0.5f}).cast(f16)).cast(f32).to_vector<float>(), (std::vector<float>{-1, 0.5, 2}));
+}
+
+}  // namespace
+}  // namespace mxc
