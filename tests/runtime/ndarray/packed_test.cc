@@ -25,11 +25,11 @@ std::shared_ptr<const plan::Buffer> layout(int32_t block = 16) {
 
 // A parameter: foreign memory that an array shows.
 struct Packed {
-  explicit Packed(float factor, int32_t block = 16) : buffer(layout(block)), memory(buffer->bytes / 4) {
+  explicit Packed(float factor, int32_t block = 16) : buffer(layout(block)), owner(std::make_shared<std::vector<float>>(buffer->bytes / 4)), memory(*owner) {
     for (int i = 0; i < 60; ++i) plain.push_back(static_cast<float>(i) * factor);
     core::pack(*buffer, 0, plain.data(), memory.data());
     engine::Engine& engine = engine::default_engine();
-    array = ndarray::wrap({ndarray::adopt(engine, engine.variable("parameter"), memory.data(), buffer->bytes, nullptr), plan::DType::f32, 0,
+    array = ndarray::wrap({ndarray::adopt(engine, engine.variable("parameter"), memory.data(), buffer->bytes, owner), plan::DType::f32, 0,
                            {20, 3}, {3, 1}, buffer});
   }
   // Of the memory itself.
@@ -48,7 +48,9 @@ struct Packed {
   }
 
   std::shared_ptr<const plan::Buffer> buffer;
-  std::vector<float> memory, plain;
+  std::shared_ptr<std::vector<float>> owner;  // operations may still run when this object goes
+  std::vector<float>& memory;
+  std::vector<float> plain;
   NDArray array;
 };
 
