@@ -1,8 +1,10 @@
 // All that a model, and the imperative code beside it, include.
 #pragma once
 
+#include "mxc/data.h"
 #include "mxc/device.h"
 #include "mxc/error.h"
+#include "mxc/executor.h"
 #include "mxc/model.h"
 #include "mxc/ndarray.h"
 #include "mxc/ops.h"

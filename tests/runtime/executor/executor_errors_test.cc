@@ -1,0 +1,192 @@
+// What wrong use gets: one message, with names, shapes and the line of the call.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/engine/engine.h"
+#include "tests/runtime/executor/executor_models.h"
+#include "tests/runtime/temp_dir.h"
+
+namespace mxc {
+namespace {
+
+using namespace mxc::test;
+
+class ExecutorErrors : public testing::Test {
+ protected:
+  HandModel model_ = softmax();
+  Executor net_{model_};
+  Samples samples_{6};
+  void assign() {
+    net_["image"] = samples_.images();
+    net_["label"] = samples_.labels();
+  }
+};
+
+TEST_F(ExecutorErrors, TheLineOfTheCall) {
+  unsigned line = 0;
+  try {
+    line = __LINE__ + 1;
+    net_["picture"] = samples_.images();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where.line(), line);
+    EXPECT_NE(std::string(error.what()).find("executor_errors_test.cc:" + std::to_string(line) + ":"), std::string::npos) << error.what();
+  }
+  try {
+    line = __LINE__ + 1;
+    net_.forward();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where.line(), line);
+  }
+}
+
+TEST_F(ExecutorErrors, Names) {
+  EXPECT_EQ(message_of([&] { net_["picture"] = samples_.images(); }),
+            "[\"picture\"]: the model 'softmax' has no input or result of this name; inputs: 'image', 'label'; results: 'loss', 'accuracy', "
+            "'probability'");
+  EXPECT_EQ(message_of([&] { net_["probability"] = samples_.images(); }), "[\"probability\"]: nothing has been run yet");
+  assign();
+  net_.forward();
+  EXPECT_EQ(message_of([&] { net_["probability"] = samples_.images(); }),
+            "[\"probability\"] = array: the model 'softmax' has no input of this name; inputs: 'image', 'label'; results: 'loss', "
+            "'accuracy', 'probability'");
+  EXPECT_EQ(message_of([&] { net_.output("logits"); }), "output: the model 'softmax' has no output 'logits'; it has 'probability'");
+  EXPECT_EQ(message_of([&] { net_.gradient("label"); }),
+            "gradient: the model 'softmax' has no gradient of 'label'; it has 'dense0.weight', 'dense0.bias', 'image'");
+  EXPECT_EQ(message_of([&] { net_.request("label", GradientRequest::none); }),
+            "request: the model 'softmax' has no gradient of 'label'; it has 'dense0.weight', 'dense0.bias', 'image'");
+  EXPECT_EQ(message_of([&] { net_.set_hyper("rate", 1); }),
+            "set_hyper: the model 'softmax' has no hyper-parameter 'rate'; it has 'lr', 'momentum'");
+  EXPECT_EQ(message_of([&] { net_.hyper("seed"); }), "hyper: the model 'softmax' has no hyper-parameter 'seed'; it has 'lr', 'momentum'");
+  EXPECT_EQ(message_of([&] { net_.set_hyper("lr", NAN); }), "set_hyper: 'lr' is to be nan");
+}
+
+TEST_F(ExecutorErrors, ShapesAndTypes) {
+  EXPECT_EQ(message_of([&] { net_["image"] = NDArray::zeros({6, 64}); }),
+            "[\"image\"] = array: expected f32 {n <= 32, 1, 8, 8}, got f32 {6, 64}");
+  EXPECT_EQ(message_of([&] { net_["image"] = NDArray::zeros({33, 1, 8, 8}); }),
+            "[\"image\"] = array: expected f32 {n <= 32, 1, 8, 8}, got f32 {33, 1, 8, 8}");
+  EXPECT_EQ(message_of([&] { net_["image"] = NDArray::zeros({0, 1, 8, 8}); }),
+            "[\"image\"] = array: expected f32 {n <= 32, 1, 8, 8}, got f32 {0, 1, 8, 8}");
+  EXPECT_EQ(message_of([&] { net_["label"] = NDArray::zeros({6}); }), "[\"label\"] = array: expected i32 {n <= 32}, got f32 {6}");
+  EXPECT_EQ(message_of([&] { net_["label"] = NDArray(); }), "[\"label\"] = array: the array is empty");
+}
+
+TEST_F(ExecutorErrors, NumbersOfSamples) {
+  assign();
+  net_["label"] = NDArray::zeros({5}, i32);
+  EXPECT_EQ(message_of([&] { net_.forward_backward(); }),
+            "forward_backward: the inputs differ in their number of samples: 'image' has 6, 'label' has 5");
+  EXPECT_EQ(message_of([&] { net_.step(); }), "step: the inputs differ in their number of samples: 'image' has 6, 'label' has 5");
+  net_.forward();  // reads no label
+}
+
+TEST_F(ExecutorErrors, Order) {
+  EXPECT_EQ(message_of([&] { net_.forward(); }), "forward: the input 'image' has not been assigned");
+  EXPECT_EQ(message_of([&] { net_.loss(); }), "loss: nothing of 'softmax' has been run yet");
+  EXPECT_EQ(message_of([&] { net_.metric("accuracy"); }), "metric: nothing of 'softmax' has been run yet");
+  EXPECT_EQ(message_of([&] { net_.output("probability"); }), "[\"probability\"]: nothing has been run yet");
+  EXPECT_EQ(message_of([&] { net_.backward(); }), "backward: there is no forward(true) of 'softmax' to go back from");
+  assign();
+  net_.forward();
+  EXPECT_EQ(message_of([&] { net_.loss(); }),
+            "loss: the last run of 'softmax', of graph 'infer', computes no 'loss'; it computes none");
+  EXPECT_EQ(message_of([&] { net_.backward(); }), "backward: there is no forward(true) of 'softmax' to go back from");
+  net_.evaluate();
+  EXPECT_EQ(message_of([&] { net_.metric("precision"); }),
+            "metric: the last run of 'softmax', of graph 'eval', computes no 'precision'; it computes 'loss', 'accuracy'");
+  EXPECT_EQ(message_of([&] { net_["probability"]; }),
+            "[\"probability\"]: the last run, of graph 'eval', does not compute it");
+  net_.forward(true);
+  net_.backward();
+  EXPECT_EQ(message_of([&] { net_.backward(); }), "backward: there is no forward(true) of 'softmax' to go back from");
+}
+
+TEST_F(ExecutorErrors, TheArenaIsNeededForSomethingElse) {
+  assign();
+  HandModel other_model = softmax({.name = "other"});
+  Executor other(other_model, cpu(), {.share = &net_});
+  net_.forward(true);
+  other["image"] = samples_.images();
+  other.forward();
+  EXPECT_EQ(message_of([&] { net_.backward(); }),
+            "backward: what forward(true) of 'softmax' left is gone: a run of 'other' came after it");
+}
+
+TEST_F(ExecutorErrors, Graphs) {
+  BuiltPlan plain = softmax_plan();
+  HandModel without("plain", std::move(plain));
+  Executor net(without);
+  net["image"] = samples_.images();
+  net["label"] = samples_.labels();
+  EXPECT_EQ(message_of([&] { net.forward_backward(); }),
+            "forward_backward: the model 'plain' has no graph 'forward_backward'; it has 'init', 'train', 'eval', 'infer'");
+  EXPECT_EQ(message_of([&] { net.backward(); }),
+            "backward: the model 'plain' has no graph 'forward_backward'; it has 'init', 'train', 'eval', 'infer'");
+  HandModel lossless = scale();
+  Executor scaling(lossless);
+  scaling["x"] = NDArray::zeros({2, 2});
+  EXPECT_EQ(message_of([&] { scaling.step(); }), "step: the model 'scale' has no graph 'train'; it has 'infer', 'forward_backward'");
+  EXPECT_EQ(message_of([&] { scaling.evaluate(); }), "evaluate: the model 'scale' has no graph 'eval'; it has 'infer', 'forward_backward'");
+}
+
+TEST_F(ExecutorErrors, HeadGradients) {
+  assign();
+  net_.forward(true);
+  EXPECT_EQ(message_of([&] { net_.backward({{"probability", NDArray::zeros({6, 10})}}); }),
+            "backward: the model 'softmax' descends on its loss; it takes no head gradients");
+  HandModel lossless = scale();
+  Executor net(lossless);
+  net["x"] = NDArray::zeros({2, 2});
+  EXPECT_EQ(message_of([&] { net.forward_backward(); }),
+            "forward_backward: the model 'scale' has no loss: call forward(true) and backward with head gradients");
+  net.forward(true);
+  EXPECT_EQ(message_of([&] { net.backward(); }), "backward: the model 'scale' has no loss: it needs the head gradient of 'y'");
+  EXPECT_EQ(message_of([&] { net.backward({{"z", NDArray::zeros({2, 2})}}); }),
+            "backward: the model 'scale' has no output 'z' that takes a head gradient; those that do: 'y'");
+  EXPECT_EQ(message_of([&] { net.backward({{"y", NDArray::zeros({1, 2})}}); }),
+            "backward: the head gradient of 'y' has 1 sample, forward(true) had 2 samples");
+  net.backward({{"y", NDArray::ones({2, 2})}});
+}
+
+TEST_F(ExecutorErrors, Devices) {
+  EXPECT_EQ(message_of([&] { Executor(model_, cpu(1), {.share = &net_}); }),
+            "executor: 'softmax' on cpu(1) cannot share with 'softmax' on cpu(0)");
+  EXPECT_EQ(message_of([&] { net_["image"] = samples_.images().to(cpu(1)); }),
+            "[\"image\"] = array: the array lies on cpu(1), the executor on cpu(0)");
+  PlanBuilder b;
+  b.device(plan::DeviceKind::cuda);
+  HandModel elsewhere("elsewhere", b.build());
+  EXPECT_EQ(message_of([&] { Executor{elsewhere}; }), "executor: the model 'elsewhere' is compiled for cuda, not for cpu(0)");
+}
+
+TEST_F(ExecutorErrors, Models) {
+  EXPECT_EQ(message_of([&] { Executor(Model{"ghost", nullptr}); }), "executor: the model 'ghost' is not compiled into this program");
+  const char bytes[64] = {};
+  const plan::Program broken{bytes, sizeof bytes, nullptr, 0};
+  EXPECT_NE(message_of([&] { Executor(Model{"broken", &broken}); }).find("executor: model 'broken': plan: "), std::string::npos);
+  HandModel narrow = softmax({.classes_in_file = 12});
+  EXPECT_EQ(message_of([&] { Executor(narrow, cpu(), {.share = &net_}); }),
+            "executor: 'dense0.bias' of model 'softmax' is {12} f32, the one to share is {10} f32");
+  auto engine = engine::Engine::create({});
+  ASSERT_TRUE(engine.ok());
+  EXPECT_EQ(message_of([&] { Executor(model_, cpu(), {.share = &net_, .engine = engine->get()}); }),
+            "executor: 'softmax' cannot share with 'softmax', which runs through another engine");
+}
+
+TEST_F(ExecutorErrors, Files) {
+  TempDir dir;
+  const std::string missing = message_of([&] { net_.load(dir.file("nothing")); });
+  EXPECT_EQ(missing, "load: " + dir.file("nothing") + ": No such file or directory");
+  HandModel other_model = softmax({.name = "other"});
+  Executor other(other_model);
+  other.save(dir.file("other"));
+  EXPECT_EQ(message_of([&] { net_.load(dir.file("other")); }),
+            "load: " + dir.file("other") + ": not a checkpoint of model 'softmax': it is of model 'other'");
+  EXPECT_NE(message_of([&] { net_.save(dir.file("no/such/folder")); }).find("save: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mxc
