@@ -3,21 +3,12 @@
 
 #include <string>
 
+#include "mxc/model_handle.h"
 #include "mxc/parameter.h"
 #include "mxc/symbol.h"
 #include "mxc/types.h"
 
 namespace mxc {
-
-namespace plan {
-struct Program;
-}
-
-// A model of the file, by whose name code that stands beside it means it: what an executor is made of.
-struct Model {
-  const char* name;
-  const plan::Program* program;  // what mxc made of it; null where there is none: while models are staged
-};
 
 namespace detail {
 // Where a model is written; found under the symbol mxc_model_<name>.

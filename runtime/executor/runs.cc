@@ -231,7 +231,8 @@ std::shared_ptr<PendingRun> State::run_backward(const Lock& lock, Here here) {
 // ---- What users call
 
 void State::forward(bool training, Here here) {
-  if (!training) return run_graph(graph_of(Part::infer) != plan::kNone ? Part::infer : Part::eval, "forward", here);
+  const bool evaluates = graph_of(Part::infer) == plan::kNone && graph_of(Part::eval) != plan::kNone;  // it has no outputs
+  if (!training) return run_graph(evaluates ? Part::eval : Part::infer, "forward", here);
   const uint32_t graph = need_graph(Part::forward_training, "forward", here);
   const int64_t rows = agreed_rows(graph, "forward", here);
   part(Part::forward_training, here);
