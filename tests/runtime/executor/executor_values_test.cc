@@ -1,6 +1,7 @@
 // Forward runs, values in and out, monitors, hyper-parameters: against plain loops in double.
 #include <gtest/gtest.h>
 
+#include "runtime/engine/engine.h"
 #include "tests/runtime/executor/executor_models.h"
 
 namespace mxc {
@@ -173,6 +174,24 @@ TEST(ExecutorValues, HyperParameters) {
   net.set_hyper("lr", 0.5);
   net.step();
   EXPECT_NE(value_of(net, "dense0.weight"), before);
+}
+
+TEST(ExecutorValues, TheSerialEngineGivesTheSameBits) {
+  HandModel model = softmax();
+  auto serial = engine::Engine::create({.naive = true});
+  ASSERT_TRUE(serial.ok());
+  Executor usual(model, cpu(), {.seed = 2}), alone(model, cpu(), {.seed = 2, .engine = serial->get()});
+  const Samples samples(17);
+  for (Executor* net : {&usual, &alone}) {
+    for (int step = 0; step < 3; ++step) {
+      (*net)["image"] = samples.images();
+      (*net)["label"] = samples.labels();
+      net->forward_backward();
+      for (Parameter& p : net->parameters()) p.value -= 0.1f * p.grad;
+      net->step();
+    }
+  }
+  EXPECT_EQ(value_of(alone, "dense0.weight"), value_of(usual, "dense0.weight"));
 }
 
 TEST(ExecutorValues, ItsArraysLiveOnWithoutIt) {
