@@ -14,8 +14,8 @@ constexpr int kBatch = 64, kNoise = 16;
 
 MXC_MODEL(painter) {
   Symbol noise = input("noise", {batch(kBatch), kNoise});
-  Symbol h = reshape(relu(dense(noise, {.units = 32 * 4 * 4})), {.shape = {-1, 32, 4, 4}});
-  h = relu(conv2d(h, {.filters = 32, .kernel = 3, .pad = 1}));
+  Symbol h = relu(batch_norm(reshape(dense(noise, {.units = 32 * 4 * 4}), {.shape = {-1, 32, 4, 4}})));
+  h = relu(batch_norm(conv2d(h, {.filters = 32, .kernel = 3, .pad = 1})));
   output("image", sigmoid(conv2d_transpose(h, {.filters = 1, .kernel = 4, .stride = 2, .pad = 1})));  // 8 x 8
 }
 
@@ -64,9 +64,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: dcgan DIGITS.csv [ROUNDS]\n");
     return 2;
   }
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 12;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 20;
   Executor paint(painter, cpu(), {.seed = 1}), judge(critic, cpu(), {.seed = 2});
-  Adam painters(paint, 0.001f), critics(judge, 0.0005f);
+  Adam painters(paint, 0.002f), critics(judge, 0.001f);
   DataSet digits = data::csv(std::string(argv[1]) + "?image=0-63&scale=16", {{"image", {1, 8, 8}}}).batches(kBatch);
 
   NDArray sum = NDArray::zeros({1, 8, 8});
@@ -85,10 +85,10 @@ int main(int argc, char** argv) {
       const int64_t n = batch.rows();
       paint["noise"] = noise.normal({n, kNoise});
       paint.forward(true);
-      // The critic learns from both kinds.
+      // The critic learns from both kinds, and not to be too sure (Salimans et al. 2016).
       for (bool real : {true, false}) {
         judge["image"] = real ? batch.image : NDArray(paint["image"]);
-        judge["real"] = real ? NDArray::ones({n, 1}) : NDArray::zeros({n, 1});
+        judge["real"] = NDArray::full({n, 1}, real ? 0.9 : 0.0);
         judge.forward_backward();
         loss += judge.loss() / 2.0f;
         critics.step();
