@@ -4,6 +4,10 @@
 #include "mxc/random.h"
 #include "tests/runtime/ndarray/expected.h"
 
+// Under a sanitizer, too, too large an allocation is told, and does not end the process.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace mxc {
 namespace {
 
