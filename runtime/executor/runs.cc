@@ -6,8 +6,6 @@
 // 2. The arena holds what run number `group->runs` left. `saved_run` equal to it: the values for backward are still there.
 // 3. Parts are made while no run of this executor is under way: making one reads the addresses that a run may change.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,16 +15,7 @@
 namespace mxc::executor {
 namespace {
 
-bool is_internal(const std::string& hyper) { return hyper == "seed" || hyper == "step"; }
-
 std::string samples(int64_t n) { return absl::StrCat(n, n == 1 ? " sample" : " samples"); }
-
-// `*` stands for any characters.
-bool matches(const char* pattern, const char* name) {
-  if (*pattern == '\0') return *name == '\0';
-  if (*pattern == '*') return matches(pattern + 1, name) || (*name != '\0' && matches(pattern, name + 1));
-  return *pattern == *name && matches(pattern + 1, name + 1);
-}
 
 }  // namespace
 
@@ -331,27 +320,6 @@ void State::add_gradients() {
   }
 }
 
-void State::request(const std::string& wanted, GradientRequest request, Here here) {
-  std::vector<std::string> known;
-  for (GradientSlot& gradient : gradients) {
-    const Result& result = results[gradient.result];
-    known.push_back(result.name);
-    if (result.name != wanted) continue;
-    if (gradient.request == request) return;
-    gradient.request = request;
-    if (request == GradientRequest::add && !gradient.fresh.chunk) {
-      const plan::Buffer& buffer = view.buffer(result.buffer);
-      auto region = std::make_shared<Region>(buffer.bytes);
-      if (!region->ok()) throw Error(absl::StrCat("request: no memory for another gradient of '", wanted, "'"), here);
-      engine::Variable variable = group->engine().variable("fresh gradient", buffer.bytes);
-      gradient.fresh = {ndarray::adopt(group->engine(), variable, region->base(), buffer.bytes, region, device), region->base()};
-    }
-    parts_[static_cast<size_t>(Part::backward)] = nullptr;
-    return;
-  }
-  throw Error(absl::StrCat("request: the model '", name, "' has no gradient of '", wanted, "'; it has ", quoted_list(known)), here);
-}
-
 void State::report(Here here) {
   for (InputSlot& slot : report_inputs) {
     const Result* mean = find_result(slot.name);
@@ -361,67 +329,6 @@ void State::report(Here here) {
   std::shared_ptr<GraphPart> ready = part(Part::report, here);
   Lock lock(group->mutex);
   run(lock, std::move(ready), 1, steps);
-}
-
-void State::set_hyper(const std::string& wanted, double value, Here here) {
-  std::vector<std::string> known;
-  for (uint32_t i = 0; i < view.hypers().size(); ++i) {
-    const std::string own = view.text(view.hypers()[i].name);
-    if (is_internal(own)) continue;
-    known.push_back(own);
-    if (own != wanted) continue;
-    if (!std::isfinite(value)) throw Error(absl::StrCat("set_hyper: '", wanted, "' is to be ", value), here);
-    auto changed = std::make_shared<std::vector<double>>(*hypers);
-    (*changed)[i] = value;
-    hypers = std::move(changed);
-    return;
-  }
-  throw Error(absl::StrCat("set_hyper: the model '", name, "' has no hyper-parameter '", wanted, "'; it has ", quoted_list(known)), here);
-}
-
-double State::hyper(const std::string& wanted, Here here) const {
-  std::vector<std::string> known;
-  for (uint32_t i = 0; i < view.hypers().size(); ++i) {
-    const std::string own = view.text(view.hypers()[i].name);
-    if (own == wanted && !is_internal(own)) return (*hypers)[i];
-    if (!is_internal(own)) known.push_back(own);
-  }
-  throw Error(absl::StrCat("hyper: the model '", name, "' has no hyper-parameter '", wanted, "'; it has ", quoted_list(known)), here);
-}
-
-// ---- Waiting
-
-void State::wait(Here here) {
-  absl::Status status = group->engine().wait(group->memory());
-  if (status.ok()) return;
-  reported = true;
-  throw Error(std::string(status.message()), here);
-}
-
-void State::watch(const std::string& pattern, std::function<void(const std::string&, const NDArray&)> seen) {
-  monitors.erase(std::remove_if(monitors.begin(), monitors.end(), [&](const Monitor& monitor) { return monitor.pattern == pattern; }),
-                 monitors.end());
-  if (seen) monitors.push_back({pattern, std::move(seen)});
-  watched.clear();
-  if (monitors.empty()) return;
-  watched.resize(view.buffers().size());
-  for (size_t i = 0; i < watched.size(); ++i) {
-    const char* buffer = view.text(view.buffers()[i].name);
-    for (const Monitor& monitor : monitors) watched[i] |= *buffer != '\0' && matches(monitor.pattern.c_str(), buffer);
-  }
-}
-
-void State::give_seen(const std::shared_ptr<PendingRun>& run, Here here) {
-  if (run->watched.empty()) return;
-  wait(here);
-  for (const Seen& seen : run->seen) {
-    ndarray::View view = ndarray::view_of(ndarray::new_result(group->engine(), device, seen.dtype, seen.shape));
-    std::memcpy(view.chunk->ensure(), seen.bytes.data(), seen.bytes.size());  // nothing is queued for it yet
-    const NDArray value = ndarray::wrap(std::move(view));
-    for (const Monitor& monitor : std::vector<Monitor>(monitors)) {
-      if (matches(monitor.pattern.c_str(), seen.name.c_str())) monitor.seen(seen.name, value);
-    }
-  }
 }
 
 }  // namespace mxc::executor

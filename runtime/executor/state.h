@@ -1,6 +1,6 @@
 // State: what an executor is inside. It lives until the handle and every queued run are gone.
 //
-// Files: open.cc makes it, runs.cc queues runs, values.cc gives and takes arrays, tensors.cc is about the whole of its tensors (sharing,
+// Files: open.cc makes it, runs.cc queues runs, settings.cc says how, values.cc gives and takes arrays, tensors.cc is about the whole of its tensors (sharing,
 // initial values, checkpoints). executor.cc is the public face. What is wrong is thrown (mxc::Error) from here on up.
 #pragma once
 
@@ -76,13 +76,15 @@ struct State : std::enable_shared_from_this<State> {
   void backward(const std::vector<HeadGradient>& heads, Here here);
   void forward_backward(Here here);
   void step(Here here);
+  void recover();
   void report(Here here);  // the report graph, on the metrics of the last run
+
+  // ---- settings.cc
   void request(const std::string& name, GradientRequest request, Here here);
   void set_hyper(const std::string& name, double value, Here here);
   double hyper(const std::string& name, Here here) const;
   void watch(const std::string& pattern, std::function<void(const std::string&, const NDArray&)> seen);
   void wait(Here here);
-  void recover();
 
   // ---- values.cc
   const InputSlot* find_input(const std::string& name) const;
