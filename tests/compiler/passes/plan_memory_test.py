@@ -21,12 +21,13 @@ MEBIBYTE = 2**20
 BOUNDS = {"alexnet": (85.43, 255.19), "googlenet": (245.0, 1452.44), "vgg11": (980.0, 2254.24)}
 
 
-def plans(source, folder):
-    """{function: {attribute: bytes}} of a model at its own batch, and the seconds that the passes took."""
-    model = pathlib.Path(folder) / (source.stem + ".mlir")
-    subprocess.run([str(BUILD / "bin/mxc"), "compile", str(source), "--emit=mlir", "-o", str(model)], check=True)
+def plans(source, name, folder):
+    """{function: {attribute: bytes}} of a model of a file at its own batch, and the seconds that the passes took."""
+    model = pathlib.Path(folder) / (name + ".mlir")
+    subprocess.run([str(BUILD / "bin/mxc"), "compile", str(source), f"--model={name}", "--emit=mlir", "-o", str(model)], check=True)
     start = time.monotonic()
-    command = [str(BUILD / "tests/tools/mxc-opt"), "--pass=all", str(model)]
+    own_main = ["--own-main"] if "int main(" in source.read_text() else []
+    command = [str(BUILD / "tests/tools/mxc-opt"), "--pass=all", *own_main, str(model)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds = time.monotonic() - start
     found = {}
@@ -40,15 +41,18 @@ class OwnPlan(unittest.TestCase):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             sources = sorted((ROOT / "examples").glob("*/*.cpp"))
-            cls.examples = {source.stem: plans(source, folder) for source in sources}
+            models = [(source, name) for source in sources for name in re.findall(r"MXC_MODEL\((\w+)\)", source.read_text())]
+            cls.examples = {name if name == source.stem else f"{source.stem}: {name}": plans(source, name, folder) for source, name in models}
 
     def test_arena_is_what_is_alive_at_once(self):
         self.assertLessEqual({"alexnet", "digits", "googlenet", "lenet", "vgg11"}, set(self.examples))
         for name, (functions, _) in self.examples.items():
-            self.assertLessEqual({"train", "eval", "init"}, set(functions), name)
+            wanted = {"train", "eval", "init"} if "train" in functions else {"infer", "init", "forward_backward"}
+            self.assertLessEqual(wanted, set(functions), name)
             for function, plan in functions.items():
                 self.assertLessEqual(plan["peak_live_bytes"], plan["arena_bytes"], (name, function))
-                self.assertLessEqual(plan["arena_bytes"], 1.005 * plan["peak_live_bytes"], (name, function))
+                # Of a network of some kilobytes one small value is a larger part.
+                self.assertLessEqual(plan["arena_bytes"], 1.005 * plan["peak_live_bytes"] + 4096, (name, function))
 
     def test_bounds(self):
         for name, bounds in BOUNDS.items():

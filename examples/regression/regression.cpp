@@ -1,0 +1,21 @@
+// examples/regression/regression.cpp: imperative code alone, without a model: a line through noisy points by gradient descent. What is
+// computed is queued, and printing waits for what it prints.
+#include <mxc/mxc.h>
+
+#include <iostream>
+using namespace mxc;
+
+int main() {
+  random::Generator numbers(1);
+  NDArray x = numbers.uniform({200, 1}, -1, 1), noise = numbers.normal({200, 1}, 0, 0.1);
+  NDArray y = 3.0f * x - 0.5f + noise;
+  NDArray slope = NDArray::zeros({1, 1}), offset = NDArray::zeros({1});
+  for (int step = 0; step < 300; ++step) {
+    NDArray error = matmul(x, slope) + offset - y;
+    slope -= 0.5f * mean(error * x);
+    offset -= 0.5f * mean(error);
+  }
+  NDArray rest = matmul(x, slope) + offset - y;
+  std::cout << "slope " << slope.item<float>() << ", offset " << offset.item<float>() << ", mean square " << mean(rest * rest).item<float>()
+            << "\n";
+}

@@ -1,0 +1,77 @@
+"""Mains of their own, against the standard trainer and against NumPy.
+
+Usage: imperative_test.py ROOT BUILD [unittest arguments].
+"""
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+
+
+def run(*command, cwd):
+    result = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True)
+    assert result.returncode == 0, f"{command}: exit code {result.returncode}\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def tensors(path):
+    """The bytes of each tensor of a safetensors file."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + size])
+    places = {name: entry["data_offsets"] for name, entry in header.items() if name != "__metadata__"}
+    return {name: data[8 + size + begin : 8 + size + end] for name, (begin, end) in places.items()}
+
+
+def write_digits(folder, count):
+    """Pictures and labels in MNIST's format; the label is the picture's brightest row."""
+    random = numpy.random.default_rng(5)
+    labels = random.integers(0, 10, count).astype(numpy.uint8)
+    images = random.integers(0, 120, (count, 28, 28)).astype(numpy.uint8)
+    for image, label in zip(images, labels):
+        image[2 * label + 4] = 255
+    for prefix in ("train", "t10k"):
+        (folder / f"{prefix}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, count, 28, 28) + images.tobytes())
+        (folder / f"{prefix}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count) + labels.tobytes())
+
+
+class Imperative(unittest.TestCase):
+    def test_a_loop_of_ones_own_has_the_bits_of_the_trainer(self):
+        """The last batch has 32 samples."""
+        source = ROOT / "examples/imperative_lenet/imperative_lenet.cpp"
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            (folder / "mnist").mkdir()
+            write_digits(folder / "mnist", 5 * 64 + 32)
+            run(BUILD / "bin/mxc", "compile", source, "-o", "own", cwd=folder)
+            run(BUILD / "bin/mxc", "compile", source, "-Dmain=unused", "-o", "trainer", cwd=folder)
+            shown = run("./own", "mnist", 2, "own.safetensors", cwd=folder)
+            self.assertRegex(shown, r"epoch 1: loss [0-9.]+, accuracy [0-9.]+ in the last batch")
+            run("./trainer", "train", "--data", "mnist:mnist", "--epochs", 2, "--seed", 7, "--save", "trainer.safetensors", cwd=folder)
+            own, trained = tensors(folder / "own.safetensors"), tensors(folder / "trainer.safetensors")
+            self.assertIn("conv2d0.weight", own)
+            self.assertEqual(set(own), set(trained))
+            for name in trained:
+                self.assertEqual(own[name], trained[name], name)
+
+    def test_imperative_code_alone(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            shown = run(BUILD / "bin/mxc", "run", ROOT / "examples/regression/regression.cpp", cwd=folder)
+            slope, offset, rest = (float(n) for n in re.fullmatch(r"slope (\S+), offset (\S+), mean square (\S+)\n", shown).groups())
+            self.assertAlmostEqual(slope, 3, delta=0.05)
+            self.assertAlmostEqual(offset, -0.5, delta=0.05)
+            self.assertAlmostEqual(rest, 0.01, delta=0.004)  # the noise's variance
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
