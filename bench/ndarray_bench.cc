@@ -3,7 +3,7 @@
 //   small    on 16 floats, 10^5 times one after another, then one wait: microseconds of processor time for each, all threads together, of
 //            the best of several runs.
 //   long     10^6 floats: bytes that the written operation must move (its operands and its result once) by the time of one, against
-//            a triad a[i] = b[i] + s * c[i] in plain C++. Best of several runs, taken in turns with the triad.
+//            a triad a[i] = b[i] + s * c[i] in plain C++. Best of many short runs, taken in turns with the triad.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -30,7 +30,7 @@ double processor_seconds(const std::function<void()>& work) {
   return static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
 }
 
-constexpr int kRuns = 15, kChain = 100000, kRepeats = 20;
+constexpr int kRuns = 15, kLongRuns = 200, kChain = 100000, kRepeats = 5;
 constexpr int64_t kLong = 1000000;
 
 void small(const char* name, const std::function<void()>& one, const NDArray& result) {  // `result`: the handle that one() may replace
@@ -59,7 +59,7 @@ struct Triad {
 void large(const char* name, int arrays, const std::function<void()>& one, const std::function<void()>& wait) {
   Triad triad;
   double best = 1e9, reference = 1e9;
-  for (int run = 0; run < kRuns; ++run) {
+  for (int run = 0; run < kLongRuns; ++run) {
     reference = std::min(reference, seconds([&] {
                            for (int i = 0; i < kRepeats; ++i) triad.run();
                          }));

@@ -123,6 +123,29 @@ TEST(Queue, ErrorsReachTheReader) {
   EXPECT_EQ(error_of([] { wait_all(); }), "no error");
 }
 
+TEST(Queue, ArraysOfAnotherEngine) {
+  auto other = engine::Engine::create({.naive = true});
+  ASSERT_TRUE(other.ok());
+  NDArray x = ndarray::new_result(**other, cpu(), plan::DType::f32, {2}), y = NDArray::ones({2});
+  x.fill(1);
+  x += x;  // the serial engine runs it
+  EXPECT_EQ(floats(x), (std::vector<float>{2, 2}));
+  const std::string text = "arrays of shapes {2} and {2} belong to two engines";
+  EXPECT_EQ(error_of([&] { x + y; }), "add: " + text);
+  EXPECT_EQ(error_of([&] { y.assign(x); }), "assign: " + text);
+  EXPECT_EQ(error_of([&] { x.copy_to(y); }), "copy_to: the arrays belong to two engines");
+}
+
+TEST(Queue, ArraysOnAnotherDevice) {
+  const NDArray x = NDArray::ones({2}), there = x.to(cpu(1));
+  EXPECT_EQ(to_string(there.device()), "cpu(1)");
+  NDArray more = there * 2 + there, back = NDArray::zeros({2});
+  EXPECT_EQ(more.device(), cpu(1));
+  more.copy_to(back);
+  EXPECT_EQ(floats(back), (std::vector<float>{3, 3}));
+  EXPECT_EQ(floats(more.to(cpu())), (std::vector<float>{3, 3}));
+}
+
 TEST(Queue, TheReadersLineIsTheErrorsPlace) {
   NDArray bad = take(NDArray::zeros({2}), NDArray::from({5}));
   try {
