@@ -55,7 +55,9 @@ class Layout {
       std::vector<int> chain = {edge.from};
       for (int layer = points_[edge.from].layer + 1; layer < points_[edge.to].layer; ++layer) {
         chain.push_back(static_cast<int>(points_.size()));
-        points_.push_back({.layer = layer, .bend = true});
+        Point& bend = points_.emplace_back();
+        bend.layer = layer;
+        bend.bend = true;
       }
       chain.push_back(edge.to);
       for (size_t i = 0; i + 1 < chain.size(); ++i) {
