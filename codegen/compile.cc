@@ -7,6 +7,7 @@
 
 #include "codegen/cpu/kernel_builder.h"
 #include "codegen/plan_writer.h"
+#include "ir/bound_memory.h"
 #include "ir/mx.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -66,11 +67,6 @@ std::string stepName(mx::KernelOp kernel) {
   return text;
 }
 
-StringRef text(DictionaryAttr attributes, StringRef key) {
-  auto value = attributes ? attributes.getAs<StringAttr>(key) : StringAttr();
-  return value ? value.getValue() : StringRef();
-}
-
 class ProgramWriter {
  public:
   ProgramWriter(ModuleOp module, ModuleOp kernels) : module_(module), kernels_(kernels) {}
@@ -93,6 +89,7 @@ class ProgramWriter {
     plan_.fact("compiler", facts.compiler);
     if (facts.check_finite) plan_.fact("check_finite", "yes");
     plan_.fact("hash", modelHash());
+    for (auto& [key, place] : initialPlaces_) plan_.fact(key, place);
     return success();
   }
 
@@ -128,17 +125,18 @@ class ProgramWriter {
   }
 
   // The buffer of a parameter, state, hyper-parameter or input: one for its name in all functions.
-  uint32_t named(StringRef role, StringRef name, Location location, TensorType type) {
-    auto [it, isNew] = named_.try_emplace((role + ":" + name).str(), 0);
+  uint32_t named(const BoundMemory& memory, Location location, TensorType type) {
+    auto [it, isNew] = named_.try_emplace(memory.key, 0);
     if (!isNew) return it->second;
-    bool input = role == "input";
-    plan::Role kind = role == "parameter" ? plan::Role::parameter : role == "state" ? plan::Role::state : input ? plan::Role::input : plan::Role::hyper;
-    plan::Buffer buffer = describe(name, location, type, kind, input ? plan::Space::io : plan::Space::persistent);
-    uint64_t& end = input ? ioBytes_ : persistentBytes_;
+    const std::string& role = memory.role;
+    plan::Role kind = role == "parameter" ? plan::Role::parameter : role == "state" ? plan::Role::state
+                      : role == "input"   ? plan::Role::input     : plan::Role::hyper;
+    plan::Buffer buffer = describe(memory.name, location, type, kind, memory.persistent ? plan::Space::persistent : plan::Space::io);
+    uint64_t& end = memory.persistent ? persistentBytes_ : ioBytes_;
     buffer.offset = end;
     end += align(buffer.bytes);
     it->second = add(buffer);
-    order_.push_back({role.str(), it->second});
+    order_.push_back({role, it->second});
     return it->second;
   }
 
@@ -200,16 +198,17 @@ class ProgramWriter {
     graph.first_input = plan_.bindings.size();
     for (BlockArgument argument : function.getArguments()) {
       DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
-      StringRef role = text(attributes, "mx.role"), name = text(attributes, "mx.name");
-      uint32_t id = named(role, name, argument.getLoc(), rankedType(argument));
+      const BoundMemory memory = boundToArgument(attributes);
+      const std::string &role = memory.role, &name = memory.name;
+      uint32_t id = named(memory, argument.getLoc(), rankedType(argument));
       bufferOf_[argument] = id;
       noteBatch(graph, argument);
       if (auto bound = attributes.getAs<IntegerAttr>("mx.upper_bound")) plan_.buffers[id].upper_bound = bound.getInt();
-      if (role == "input") plan_.bindings.push_back({plan_.string(name.str()), id, plan::OutputKind::output, {}});
+      if (role == "input") plan_.bindings.push_back({plan_.string(name), id, plan::OutputKind::output, {}});
       if (attributes.get("mx.slot")) slots_.insert(id);
       if (role == "hyper" && hypers_.insert(id).second) {
         auto value = attributes.getAs<FloatAttr>("mx.default");
-        plan_.hypers.push_back({plan_.string(name.str()), id, value ? value.getValueAsDouble() : 0});
+        plan_.hypers.push_back({plan_.string(name), id, value ? value.getValueAsDouble() : 0});
       }
       Type element = rankedType(argument).getElementType();
       if (role == "parameter") dtypeText_ = element.isF64() ? "f64" : "f32";
@@ -223,9 +222,11 @@ class ProgramWriter {
     auto returned = function.getBody().front().getTerminator()->getOperands();
     for (auto [i, value] : llvm::enumerate(returned)) {
       DictionaryAttr attributes = function.getResultAttrDict(i);
-      StringRef role = text(attributes, "mx.role"), name = text(attributes, "mx.name");
-      bool persistent = role == "parameter" || role == "state";
-      uint32_t id = persistent ? named(role, name, value.getLoc(), rankedType(value)) : output(role, name, value);
+      const BoundMemory memory = boundToResult(attributes);
+      const std::string &role = memory.role, &name = memory.name;
+      uint32_t id = memory.persistent ? named(memory, value.getLoc(), rankedType(value)) : output(role, name, value);
+      for (const char* key : {"init_file", "init_tensor"})
+        if (auto place = function.getResultAttrOfType<StringAttr>(i, "mx." + std::string(key))) initialPlaces_.push_back({key + (":" + name), place.str()});
       resultBuffers_.push_back(id);
       noteBatch(graph, value);
       plan::OutputKind kind = llvm::StringSwitch<plan::OutputKind>(role)
@@ -235,7 +236,7 @@ class ProgramWriter {
                                   .Case("state", plan::OutputKind::state)
                                   .Case("gradient", plan::OutputKind::gradient)
                                   .Default(plan::OutputKind::output);
-      plan_.bindings.push_back({plan_.string(name.str()), id, kind, {}});
+      plan_.bindings.push_back({plan_.string(name), id, kind, {}});
     }
     graph.output_count = plan_.bindings.size() - graph.first_output;
   }
@@ -371,6 +372,7 @@ class ProgramWriter {
   PlanWriter plan_;
   std::map<std::string, uint32_t> named_;
   std::vector<std::pair<std::string, uint32_t>> order_;  // (role, buffer) as they were met
+  std::vector<std::pair<std::string, std::string>> initialPlaces_;  // facts
   llvm::DenseSet<uint32_t> hypers_, slots_;
   llvm::DenseMap<Value, uint32_t> bufferOf_;
   SmallVector<uint32_t> resultBuffers_;

@@ -55,7 +55,7 @@ llvm::Expected<std::string> readWholeFile(const std::string& path) {
 
 llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool executable) {
   fs::file_status status;
-  bool special = path == "-" || (!fs::status(path, status) && fs::exists(status) && !fs::is_regular_file(status));
+  const bool special = path == "-" || (!fs::status(path, status) && fs::exists(status) && !fs::is_regular_file(status));
   std::error_code code;
   if (special) {
     llvm::raw_fd_ostream stream(path, code);
@@ -65,6 +65,10 @@ llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool
   auto mode = fs::all_read | fs::all_write | (executable ? fs::all_exe : fs::perms(0));
   auto file = fs::TempFile::create(path + ".%%%%%%.tmp", mode);
   if (!file) return cannotWrite(path, llvm::toString(file.takeError()));
+  if (fs::is_regular_file(status)) {  // who could read or run the old file can the new one
+    const unsigned old = status.permissions() & fs::all_perms;
+    (void)fs::setPermissions(file->FD, static_cast<fs::perms>(old | (executable ? (old & fs::all_read) >> 2 : 0)));
+  }
   llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
   if ((code = writeTo(stream, bytes))) {
     llvm::consumeError(file->discard());

@@ -33,7 +33,7 @@ class WorkDirectory {
 // The file's bytes.
 llvm::Expected<std::string> readWholeFile(const std::string& path);
 // Writes `path` through a file beside it that is then renamed; "-" is standard output, and a device or pipe is written as it is.
-// `executable`: with the permission to run.
+// A file that was there keeps its permissions. `executable`: with the permission to run.
 llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool executable = false);
 
 }  // namespace mxc::driver

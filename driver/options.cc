@@ -13,19 +13,12 @@ using frontend::Fault;
 
 namespace {
 
-std::vector<std::string> optimizerKinds() {
-  llvm::SmallVector<llvm::StringRef> kinds;
-  std::string all = optimizerNames();
-  llvm::StringRef(all).split(kinds, ", ");
-  return {kinds.begin(), kinds.end()};
-}
-
 // A kind, or a kind with defaults of its numbers.
 void addOptimizer(CLI::App& app, std::string& value) {
   app.add_option("--optimizer", value, "The optimizer instead of the model's; its numbers behind a colon: sgd:momentum=0.9,clip_norm=1")
-      ->type_name(llvm::join(optimizerKinds(), "|"))
+      ->type_name(llvm::join(optimizerNames(), "|"))
       ->check([](const std::string& given) -> std::string {
-        std::string message = wrongChoice(given.substr(0, given.find(':')), optimizerKinds());
+        std::string message = wrongChoice(given.substr(0, given.find(':')), optimizerNames());
         if (message.empty()) (void)parseOptimizer(given, message);
         return message;
       });
@@ -46,7 +39,12 @@ bool readDim(const std::string& text, CompileOptions& options, DiagnosticPrinter
     printer.error(Fault::usage, "--dim " + text + ": name=size with a positive size is expected");
     return false;
   }
-  options.dims[text.substr(0, equals)] = std::stoll(number);
+  const std::string name = text.substr(0, equals);
+  if (std::string message = wrongChoice(name, {"batch"}); !message.empty()) {
+    printer.error(Fault::usage, "--dim: " + message);
+    return false;
+  }
+  options.dims[name] = std::stoll(number);
   return true;
 }
 
@@ -144,6 +142,10 @@ bool CompileFlags::check(DiagnosticPrinter& printer) {
     if (!readDim(dim, options, printer)) return false;
   if (!raw_.memory_limit.empty() && (options.memory_limit_bytes = readBytes(raw_.memory_limit)) == 0) {
     printer.error(Fault::usage, "--memory-limit=" + raw_.memory_limit + ": a size as 512MiB, 1.5GiB or 100000 (bytes) is expected");
+    return false;
+  }
+  if (!options.dims.empty() && llvm::StringRef(options.source).ends_with(".json")) {
+    printer.error(Fault::usage, "--dim sets a dimension while a model is staged: " + options.source + " is symbol JSON, whose sizes are fixed");
     return false;
   }
   options.memory_plan = *findMemoryPlan(raw_.memory_plan);

@@ -1,5 +1,6 @@
 // mxc ops: the operations of the DSL, from the same table that the importer reads.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "driver/command_line.h"
@@ -64,12 +65,15 @@ void addOpsVerb(CLI::App& app, int& exit_code) {
     const std::string& name = state->name;
     bool found = false;
     std::vector<std::string> names;
-    for (const OpSchema& op : frontend::opSchemas()) {
-      names.emplace_back(op.function);
+    std::vector<const OpSchema*> ops;
+    for (const OpSchema& op : frontend::opSchemas()) ops.push_back(&op);
+    std::sort(ops.begin(), ops.end(), [](const OpSchema* a, const OpSchema* b) { return a->function < b->function; });
+    for (const OpSchema* op : ops) {
+      names.emplace_back(op->function);
       if (name.empty())
-        std::cout << op.function << std::string(op.function.size() < 24 ? 24 - op.function.size() : 1, ' ') << op.summary << "\n";
-      if (op.function != name) continue;
-      printDetails(op);
+        std::cout << op->function << std::string(op->function.size() < 24 ? 24 - op->function.size() : 1, ' ') << op->summary << "\n";
+      if (op->function != name) continue;
+      printDetails(*op);
       found = true;
     }
     if (name.empty() || found) return;

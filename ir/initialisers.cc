@@ -7,6 +7,7 @@
 #include "ir/ops/initial.h"
 #include "ir/ops/random.h"
 #include "ir/ops/shape.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
@@ -67,21 +68,44 @@ Value buildOrthogonal(const Site& s, ArrayRef<double> a, Fans) {
   return make<mx::MulOp>(b, s.loc, {value, mx::makeConstant(b, s.loc, a[0], s.type.getElementType())});
 }
 
+// What numbers must be for there to be such a distribution; empty: they are so.
+StringRef uniformFault(ArrayRef<double> a) { return std::isfinite(a[1] - a[0]) && a[0] <= a[1] ? "" : "low <= high"; }
+StringRef normalFault(ArrayRef<double> a) { return std::isfinite(a[0] + a[1]) && a[1] >= 0 ? "" : "a deviation of at least 0"; }
+StringRef xavierFault(ArrayRef<double> a) {
+  if (a.empty()) return "";
+  bool known = (a[0] == 0 || a[0] == 1) && (a[1] == 0 || a[1] == 1 || a[1] == 2);
+  return !known ? "a distribution and a fan that there are" : a[2] > 0 && std::isfinite(a[2]) ? "" : "a magnitude above 0";
+}
+StringRef msraFault(ArrayRef<double> a) {
+  if (a.empty()) return "";
+  return a[1] != 0 && a[1] != 1 && a[1] != 2 ? "a fan that there is" : std::isfinite(a[0]) ? "" : "a finite slope";
+}
+StringRef noFault(ArrayRef<double>) { return ""; }
+
+std::string shown(ArrayRef<double> numbers) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::interleaveComma(numbers, out, [&](double number) { out << llvm::format("%g", number); });
+  return text;
+}
+
 struct Initialiser {
   StringRef name;
   SmallVector<size_t, 2> arguments;  // how many numbers it may take
   int64_t rank;                      // at least so many axes
   Value (*build)(const Site& site, ArrayRef<double> args, Fans fans);
+  StringRef (*fault)(ArrayRef<double> args) = noFault;
 };
 
 const Initialiser kInitialisers[] = {
     {"zeros", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(0); }},
     {"ones", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(1); }},
+    {"file", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(0); }},
     {"constant", {1}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.constant(a[0]); }},
-    {"uniform", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.uniform(a[0], a[1]); }},
-    {"normal", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.normal(a[0], a[1]); }},
-    {"xavier", {0, 3}, 2, buildXavier},
-    {"msra", {0, 2}, 2, buildMsra},
+    {"uniform", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.uniform(a[0], a[1]); }, uniformFault},
+    {"normal", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.normal(a[0], a[1]); }, normalFault},
+    {"xavier", {0, 3}, 2, buildXavier, xavierFault},
+    {"msra", {0, 2}, 2, buildMsra, msraFault},
     {"lecun", {0}, 2, [](const Site& s, ArrayRef<double>, Fans f) { return s.normal(0, std::sqrt(1 / f.in)); }},
     {"orthogonal", {1}, 2, buildOrthogonal},
     {"bilinear", {0}, 4, [](const Site& s, ArrayRef<double>, Fans) {
@@ -104,6 +128,8 @@ FailureOr<Value> buildInitialValue(OpBuilder& builder, Location loc, StringRef i
     llvm::interleave(found->arguments, error, " or ");
     return error << " numbers, got " << args.size();
   }
+  if (StringRef needed = found->fault(args); !needed.empty())
+    return emitError(loc) << "initialiser '" << init << "' needs " << needed << ", got " << shown(args);
   if (type.getRank() < found->rank)
     return emitError(loc) << "initialiser '" << init << "' needs a parameter with at least " << (found->rank == 2 ? "two" : "four")
                           << " axes, got " << shapeText(type);

@@ -1,6 +1,8 @@
 // The table of optimizers; see optimizers.h.
 #include "ir/optimizers.h"
 
+#include <cmath>
+
 #include "llvm/ADT/StringExtras.h"
 
 #include "ir/ops/elementwise.h"
@@ -123,11 +125,19 @@ const OptimizerKind* findOptimizer(StringRef name, DictionaryAttr defaults) {
 
 double hyperDefault(const HyperParameter& hyper, DictionaryAttr defaults) { return number(defaults, hyper.name, hyper.defaultValue); }
 
-std::string optimizerNames() {
-  return llvm::join(llvm::map_range(kinds(), [](const OptimizerKind& kind) { return kind.name.str(); }), ", ");
+std::vector<std::string> optimizerNames() {
+  std::vector<std::string> names;
+  for (const OptimizerKind& kind : kinds()) names.push_back(kind.name.str());
+  return names;
 }
 
 double clipNormDefault(DictionaryAttr defaults) { return std::max(0.0, number(defaults, "clip_norm", 0)); }
+
+FailureOr<double> lossScaleDefault(Location loc, DictionaryAttr defaults) {
+  double scale = number(defaults, "loss_scale", 1);
+  if (scale > 0 && std::isfinite(scale)) return scale;
+  return emitError(loc) << "loss_scale must be a finite number above 0";
+}
 
 SmallVector<Value> clipByGlobalNorm(OpBuilder& b, Location loc, ArrayRef<Value> gradients, Value rescale, Value clipNorm) {
   Value sum;
@@ -147,7 +157,7 @@ std::optional<OptimizerText> parseOptimizer(StringRef text, std::string& message
   result.kind = kind.str();
   const OptimizerKind* known = findOptimizer(kind);
   if (!known) {
-    message = "there is no optimizer '" + result.kind + "': " + optimizerNames();
+    message = "there is no optimizer '" + result.kind + "': " + llvm::join(optimizerNames(), ", ");
     return std::nullopt;
   }
   SmallVector<StringRef> parts;
@@ -155,7 +165,7 @@ std::optional<OptimizerText> parseOptimizer(StringRef text, std::string& message
   for (StringRef part : parts) {
     auto [name, number] = part.split('=');
     double value = 0;
-    bool has = name == "clip_norm" || llvm::any_of(known->hypers, [name = name](const HyperParameter& h) { return h.name == name; });
+    bool has = name == "clip_norm" || name == "loss_scale" || llvm::any_of(known->hypers, [name = name](const HyperParameter& h) { return h.name == name; });
     if (!has) message = result.kind + " has no hyper-parameter '" + name.str() + "'";
     else if (number.getAsDouble(value)) message = "'" + part.str() + "' gives no number: NAME=NUMBER is expected";
     if (!message.empty()) return std::nullopt;

@@ -43,8 +43,8 @@ const OptimizerKind* findOptimizer(llvm::StringRef name);
 const OptimizerKind* findOptimizer(llvm::StringRef name, mlir::DictionaryAttr defaults);
 // The default of a hyper-parameter: that of `defaults` if it is there, else the kind's.
 double hyperDefault(const HyperParameter& hyper, mlir::DictionaryAttr defaults);
-// For messages: "sgd, momentum, ...".
-std::string optimizerNames();
+// "sgd", "momentum", ...
+std::vector<std::string> optimizerNames();
 
 // Clipping by global norm is compiled in if the defaults hold a clip_norm > 0: it keeps all gradients until the last is known. The number
 // itself is a hyper-parameter of that name, 0: none.
@@ -52,6 +52,10 @@ double clipNormDefault(mlir::DictionaryAttr defaults);
 // The gradients, scaled so that all of them together, rescaled, have a norm of at most `clipNorm` (rank 0).
 llvm::SmallVector<mlir::Value> clipByGlobalNorm(mlir::OpBuilder& builder, mlir::Location loc, llvm::ArrayRef<mlir::Value> gradients,
                                                 mlir::Value rescale, mlir::Value clipNorm);
+
+// Loss scaling is compiled in if the defaults hold a loss_scale other than 1; the number itself is a hyper-parameter of that name.
+// Error (emitted at `loc`): it is no finite number above 0.
+mlir::FailureOr<double> lossScaleDefault(mlir::Location loc, mlir::DictionaryAttr defaults);
 
 // An optimizer as the command line writes it: "adam" or "adam:lr=0.01,clip_norm=1", the numbers being defaults.
 struct OptimizerText {

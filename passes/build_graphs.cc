@@ -15,7 +15,8 @@
 // mx.gradient is replaced by the ops that compute it, an op that stands for others (CompositeRules) by those. Each function is pure SSA and
 // holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"), hypers mx.default,
 // integer inputs mx.upper_bound; results carry mx.name and mx.role ("loss", "metric", "output", "parameter", "state", "gradient")
-// and mx.donates, the argument whose new value they are. Ops that differ between training and evaluation are replaced here
+// and mx.donates, the argument whose new value they are; of @init also mx.init_file and mx.init_tensor, where what a parameter begins
+// with lies. Ops that differ between training and evaluation are replaced here
 // (ModeRules). Needs: infer-shapes.
 #include "ir/initialisers.h"
 #include "ir/mx.h"
@@ -23,6 +24,7 @@
 #include "ir/ops/reduce.h"
 #include "ir/optimizers.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/gradient.h"
@@ -67,7 +69,10 @@ class GraphBuilder {
     auto chosen = *module_.getOps<mx::OptimizerOp>().begin();
     defaults_ = chosen.getDefaults();
     optimizer_ = findOptimizer(chosen.getKind(), defaults_);
-    if (!optimizer_) return chosen.emitError() << "there is no optimizer " << chosen.getKind() << " (known: " << optimizerNames() << ")";
+    if (!optimizer_) return chosen.emitError() << "there is no optimizer " << chosen.getKind() << " (known: " << llvm::join(optimizerNames(), ", ") << ")";
+    FailureOr<double> scale = lossScaleDefault(chosen.getLoc(), defaults_);
+    if (failed(scale)) return failure();
+    lossScale_ = *scale;
     module_->setAttr("mx.optimizer", StringAttr::get(module_.getContext(), optimizer_->name));
     return success();
   }
@@ -221,7 +226,7 @@ class GraphBuilder {
         trainable.push_back(parameter);
         wrt.push_back(map.lookup(parameter.getOutput()));
       }
-    if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, {GradientRoot{loss, {}}}, wrt, gradients))) return failure();
+    if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, {GradientRoot{loss, seed(graph, loss, wrt)}}, wrt, gradients))) return failure();
     clipGlobally(graph, gradients);
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
       if (!gradient) {
@@ -252,6 +257,24 @@ class GraphBuilder {
     return success();
   }
 
+  // Of the gradients: the loss scale, if it is compiled in; null: one.
+  Value seed(Graph& graph, Value loss, ArrayRef<Value> weights) {
+    if (lossScale_ == 1 || weights.empty()) return {};
+    Type weight = rankedType(weights[0]).getElementType(), element = rankedType(loss).getElementType();
+    Value scale = hyper(graph, "loss_scale", weight, lossScale_);
+    if (weight == element) return scale;
+    return make<mx::CastOp>(graph.b, loss.getLoc(), {scale}, graph.b.getNamedAttr("to", TypeAttr::get(element)));
+  }
+
+  // A hyper-parameter of the optimizer as the updates take it: the loss scale is divided out of `rescale`. Null: there is none of this name.
+  Value optimizerHyper(Graph& graph, StringRef name, Type element) {
+    const auto* known = llvm::find_if(optimizer_->hypers, [&](const HyperParameter& h) { return h.name == name; });
+    if (known == optimizer_->hypers.end()) return {};
+    Value value = hyper(graph, name, element, hyperDefault(*known, defaults_));
+    if (name != "rescale" || lossScale_ == 1) return value;
+    return make<mx::DivOp>(graph.b, module_.getLoc(), {value, hyper(graph, "loss_scale", element, lossScale_)});
+  }
+
   // Clips those gradients that there are, if the optimizer clips by global norm.
   void clipGlobally(Graph& graph, SmallVectorImpl<Value>& gradients) {
     double norm = clipNormDefault(defaults_);
@@ -260,10 +283,7 @@ class GraphBuilder {
       if (gradient) given.push_back(gradient);
     if (norm == 0 || given.empty()) return;
     Type element = rankedType(given[0]).getElementType();
-    double rescale = 1;
-    for (const HyperParameter& h : optimizer_->hypers)
-      if (h.name == "rescale") rescale = hyperDefault(h, defaults_);
-    SmallVector<Value> clipped = clipByGlobalNorm(graph.b, module_.getLoc(), given, hyper(graph, "rescale", element, rescale),
+    SmallVector<Value> clipped = clipByGlobalNorm(graph.b, module_.getLoc(), given, optimizerHyper(graph, "rescale", element),
                                                   hyper(graph, "clip_norm", element, norm));
     auto next = clipped.begin();
     for (Value& gradient : gradients)
@@ -276,11 +296,7 @@ class GraphBuilder {
     for (StringRef slot : optimizer_->states)
       states.push_back(graph.argument("state", (parameter.getName() + "/" + slot).str(), weight.getType(), parameter.getLoc(),
                                       graph.b.getNamedAttr("mx.slot", graph.b.getUnitAttr())));
-    auto hyperValue = [&](StringRef name) {
-      for (const HyperParameter& h : optimizer_->hypers)
-        if (h.name == name) return hyper(graph, name, element, hyperDefault(h, defaults_));
-      return Value();
-    };
+    auto hyperValue = [&](StringRef name) { return optimizerHyper(graph, name, element); };
     ParameterUpdate update{weight, gradient, states, hyperValue, hyper(graph, "step", graph.b.getI64Type(), 0),
                            parameter.getLrMult().convertToDouble(), parameter.getWdMult().convertToDouble()};
     SmallVector<Value> next = optimizer_->build(graph.b, parameter.getLoc(), update);
@@ -383,7 +399,10 @@ class GraphBuilder {
       if (auto given = parameter.getInitArgs()) args = *given;
       FailureOr<Value> value = buildInitialValue(graph.b, parameter.getLoc(), parameter.getInit(), args, rankedType(parameter.getOutput()), seed, stream++);
       if (failed(value)) return failure();
-      graph.result(parameter.getTrainable() ? "parameter" : "state", parameter.getName(), *value);
+      SmallVector<NamedAttribute> place;
+      for (const char* key : {"mx.init_file", "mx.init_tensor"})
+        if (Attribute given = parameter->getAttr(key)) place.push_back(graph.b.getNamedAttr(key, given));
+      graph.result(parameter.getTrainable() ? "parameter" : "state", parameter.getName(), *value, {}, place);
     }
     for (mx::ParameterOp parameter : optimizerStates_)
       for (StringRef slot : optimizer_->states) {
@@ -402,6 +421,7 @@ class GraphBuilder {
   SmallVector<mx::OutputOp> outputs_;
   const OptimizerKind* optimizer_ = nullptr;
   DictionaryAttr defaults_;
+  double lossScale_ = 1;  // 1: left out
   SmallVector<mx::ParameterOp> optimizerStates_;
   llvm::DenseMap<Operation*, int64_t> streams_;  // the first random stream of each op that has any: the same in all graphs
   int64_t nextStream_ = 0;

@@ -4,7 +4,8 @@
 //   after:   %x = mx.input "x" ; %y = mx.dense %x, %w0 ; mx.minimize %y        warning: dense is not used ...
 //
 // Warnings: an input that is not used; the last operation of an unused piece, with the parameters that go with it; a report or an
-// output whose parameters no loss trains; a model without a parameter to train. An error: a loss that is not of a floating type.
+// output whose parameters no loss trains; a model without a parameter to train; a loss without an input, an input without a batch, which the
+// trainer cannot feed. An error: a loss that is not of a floating type.
 // Needs: infer-shapes.
 #include "ir/mx.h"
 #include "llvm/ADT/SetVector.h"
@@ -52,12 +53,17 @@ class UnusedFinder {
     trained_ = neededBy(losses);
     if (!losses.empty() && parameters(trained_).empty())
       losses.front()->emitWarning() << "the loss depends on no parameter that could be trained";
+    if (!losses.empty() && llvm::none_of(trained_, [](Operation* op) { return isa<mx::InputOp>(op); }))
+      losses.front()->emitWarning() << "the loss depends on no input: the program's `train` has no data to read";
     SmallVector<Operation*> roots = losses;
     for (Operation* op : shown) {
       if (!losses.empty()) warnUntrained(op);
       roots.push_back(op);
     }
     dropAllBut(neededBy(roots));
+    for (auto input : module_.getOps<mx::InputOp>())
+      if (batchAxis(rankedType(input.getOutput())) < 0)
+        input.emitWarning() << "input '" << input.getName() << "' has no batch axis: the program's `train` and `predict` cannot read samples for it";
     return success();
   }
 

@@ -28,9 +28,11 @@ class Graph {
     return function.getArgument(it->second);
   }
 
-  void result(llvm::StringRef role, llvm::StringRef name, mlir::Value value, mlir::Value donated = {}) {
+  void result(llvm::StringRef role, llvm::StringRef name, mlir::Value value, mlir::Value donated = {},
+              llvm::ArrayRef<mlir::NamedAttribute> more = {}) {
     llvm::SmallVector<mlir::NamedAttribute> attributes = {b.getNamedAttr("mx.name", b.getStringAttr(name)), b.getNamedAttr("mx.role", b.getStringAttr(role))};
     if (donated) attributes.push_back(b.getNamedAttr("mx.donates", b.getI64IntegerAttr(llvm::cast<mlir::BlockArgument>(donated).getArgNumber())));
+    llvm::append_range(attributes, more);
     results_.push_back(value);
     resultAttributes_.push_back(b.getDictionaryAttr(attributes));
   }

@@ -1,4 +1,5 @@
-// recompute: values that backward reads are made again there instead of being kept, if the program would not fit its limit otherwise.
+// recompute: values that backward reads are made again there instead of being kept: those that the model marks (recompute_marked.cc), and
+// then as many as it takes if the program would not fit its limit otherwise.
 //
 //   %1 = mx.kernel(%x) ...                       %1 = mx.kernel(%x) ...
 //   %2 = mx.kernel(%1) ...                       %2 = mx.kernel(%1) ...
@@ -10,14 +11,14 @@
 // values at the cost of one more forward at most. Cuts go where few bytes cross. Several numbers of segments are tried, each with its
 // memory plan, and of those that fit the one with the least work is taken. Kernels are functions of their operands (dropout's mask too),
 // so not a bit of the results changes. Needs: the kernels stand in the order in which they run.
+#include "ir/bound_memory.h"
 #include "ir/mx.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/overwrite.h"
 #include "passes/passes.h"
 #include "passes/plan_memory.h"
+#include "passes/training_kernels.h"
 
 using namespace mlir;
 
@@ -26,15 +27,11 @@ namespace {
 
 class Segments {
  public:
-  explicit Segments(func::FuncOp function) : block_(function.getBody().front()) {
-    llvm::DenseSet<Operation*> forward = ancestors(function, "loss"), all = ancestors(function, "parameter");
-    for (auto kernel : block_.getOps<mx::KernelOp>()) {
-      if (forward.contains(kernel)) forward_.push_back(kernel);
-      else if (all.contains(kernel)) backward_.insert(kernel);
-    }
+  explicit Segments(func::FuncOp function) : kernels_(function), forward_(kernels_.forward), backward_(kernels_.backward) {
     for (auto [i, kernel] : llvm::enumerate(forward_)) index_[kernel] = i;
     measure();
   }
+  Segments(const Segments&) = delete;
 
   // Bytes that forward makes for backward.
   int64_t savedBytes() const { return savedTotal_; }
@@ -64,36 +61,17 @@ class Segments {
   }
 
  private:
-  llvm::DenseSet<Operation*> ancestors(func::FuncOp function, StringRef role) {
-    llvm::DenseSet<Operation*> found;
-    SmallVector<Value> work;
-    for (auto [i, value] : llvm::enumerate(block_.getTerminator()->getOperands()))
-      if (auto given = function.getResultAttrOfType<StringAttr>(i, "mx.role"); given && given.getValue() == role) work.push_back(value);
-    while (!work.empty()) {
-      auto kernel = memoryRoot(work.pop_back_val()).getDefiningOp<mx::KernelOp>();
-      if (kernel && found.insert(kernel).second) llvm::append_range(work, kernel.getInputs());
-    }
-    return found;
-  }
-
-  void forReaders(Value root, llvm::function_ref<void(Operation*)> visit) const {
-    for (Operation* user : root.getUsers()) {
-      if (isa<mx::ViewRules>(user)) forReaders(user->getResult(0), visit);
-      else visit(user);
-    }
-  }
-
   // The last forward kernel that reads a value.
   size_t lastForwardReader(Value root) const {
     size_t last = 0;
-    forReaders(root, [&](Operation* reader) {
+    forMemoryReaders(root, [&](Operation* reader) {
       if (auto it = index_.find(reader); it != index_.end()) last = std::max(last, it->second);
     });
     return last;
   }
   bool isSaved(Value root) const {
     bool saved = false;
-    forReaders(root, [&](Operation* reader) { saved |= backward_.contains(reader); });
+    forMemoryReaders(root, [&](Operation* reader) { saved |= kernels_.isBackward(reader); });
     return saved;
   }
 
@@ -133,11 +111,11 @@ class Segments {
     int64_t work = 0;
     for (size_t i = first; i <= last; ++i) {
       if (!again.contains(forward_[i])) continue;
-      for (Value input : forward_[i]->getOperands()) (void)view(input, map, builder);
+      for (Value input : forward_[i]->getOperands()) (void)repeatedView(input, map, builder);
       builder.clone(*forward_[i], map);
       for (Value result : forward_[i]->getResults()) work += bytesOf(rankedType(result));
     }
-    for (OpOperand* operand : reads) operand->set(view(operand->get(), map, builder));
+    for (OpOperand* operand : reads) operand->set(repeatedView(operand->get(), map, builder));
     return work;
   }
 
@@ -147,47 +125,12 @@ class Segments {
       if (Value root = memoryRoot(input); isInner(root, first, last)) collect(root.getDefiningOp(), first, last, again);
   }
 
-  // A value as the repeated kernels and their readers see it: views are repeated over what is.
-  Value view(Value value, IRMapping& map, OpBuilder& builder) {
-    if (map.contains(value)) return map.lookup(value);
-    Operation* def = value.getDefiningOp();
-    if (!def || !isa<mx::ViewRules>(def)) return value;
-    Value source = view(def->getOperand(0), map, builder);
-    if (source == def->getOperand(0)) return value;
-    return builder.clone(*def, map)->getResult(0);
-  }
-
-  Block& block_;
-  SmallVector<Operation*> forward_;              // what the loss needs, in order
-  llvm::SmallSetVector<Operation*, 16> backward_;  // what the parameters' new values need beside
-  llvm::DenseMap<Operation*, size_t> index_;     // in forward_
-  SmallVector<int64_t> saved_, crossing_;        // of each forward kernel; bytes read by later ones after it
+  TrainingKernels kernels_;
+  const SmallVector<Operation*>&forward_, &backward_;
+  llvm::DenseMap<Operation*, size_t> index_;  // in forward_
+  SmallVector<int64_t> saved_, crossing_;     // of each forward kernel; bytes read by later ones after it
   int64_t savedTotal_ = 0;
 };
-
-// Bytes beside the arena: what lives as long as the program, and its inputs and outputs.
-int64_t residentBytes(ModuleOp module) {
-  int64_t sum = 0;
-  llvm::StringSet<> seen;
-  auto add = [&](DictionaryAttr attributes, Type type, bool always) {
-    auto text = [&](StringRef key) {
-      auto attribute = attributes ? attributes.getAs<StringAttr>(key) : StringAttr();
-      return attribute ? attribute.getValue() : StringRef();
-    };
-    if (always || seen.insert((text("mx.role") + ":" + text("mx.name")).str()).second)
-      sum += llvm::alignTo(bytesOf(cast<TensorType>(type)), kArenaAlignment);
-  };
-  for (auto function : module.getOps<func::FuncOp>()) {
-    for (BlockArgument argument : function.getArguments())
-      add(function.getArgAttrDict(argument.getArgNumber()), argument.getType(), false);
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto role = function.getResultAttrOfType<StringAttr>(i, "mx.role");
-      bool persistent = role && (role.getValue() == "parameter" || role.getValue() == "state");
-      add(function.getResultAttrDict(i), function.getResultTypes()[i], !persistent);
-    }
-  }
-  return sum;
-}
 
 // Rewrites `function` so that its arena has at most `limit` bytes, with as little work as the tried cuts allow; else so that the arena
 // is the smallest found. Returns the arena's bytes.
@@ -211,8 +154,9 @@ int64_t fit(func::FuncOp function, int64_t limit, const PipelineOptions& options
 }  // namespace
 
 LogicalResult recompute(ModuleOp module, const PipelineOptions& options) {
+  for (auto function : module.getOps<func::FuncOp>()) recomputeMarked(function);
   if (options.memoryLimit == 0) return success();
-  const int64_t resident = residentBytes(module);
+  const int64_t resident = bytesBesideArena(module, kArenaAlignment);
   for (auto function : module.getOps<func::FuncOp>()) {
     int64_t arena = fit(function, options.memoryLimit - resident, options);
     if (arena + resident <= options.memoryLimit) continue;

@@ -76,6 +76,14 @@ void begin(Session& session, Node& node, const std::string& op, Here where) {
   node.where = where;
   node.place = where;
   node.callers = session.callers;
+  node.recompute = session.recompute;
+}
+
+void addInitial(Node& parameter, const Init& init) {
+  parameter.attributes.emplace_back("init", init.kind);
+  parameter.attributes.emplace_back("init_args", init.args);
+  if (!init.file.empty()) parameter.attributes.emplace_back("init_file", init.file);
+  if (!init.tensor.empty()) parameter.attributes.emplace_back("init_tensor", init.tensor);
 }
 
 int32_t append(Session& session, Node node) {
@@ -143,7 +151,8 @@ void NodeBuilder::parameterNode(const char* operand, const Param& param, const I
   parameter.place = node_.place;
   parameter.where = node_.where;
   parameter.callers = node_.callers;
-  parameter.attributes = {{"init", chosen.kind}, {"init_args", chosen.args}, {"trainable", trainable}};
+  addInitial(parameter, chosen);
+  parameter.attributes.emplace_back("trainable", trainable);
   if (trainable) {
     parameter.attributes.emplace_back("lr_mult", param.lr_mult);
     parameter.attributes.emplace_back("wd_mult", param.wd_mult);

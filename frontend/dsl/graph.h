@@ -48,6 +48,7 @@ struct Node {
   Here where;                      // the same, for messages while staging
   std::vector<uintptr_t> callers;  // return addresses in the model's code, relative to its load address; innermost
                                    // first, the operation's own line left out
+  std::optional<int64_t> recompute;  // the number of the Recompute that it was made in
 };
 
 struct Graph {
@@ -91,6 +92,8 @@ struct Session {
   std::vector<std::string> loaded;          // paths that load() has read
   std::vector<uintptr_t> callers;           // of the operation that is being made, as in Node
   std::string scope;                        // "encoder." or empty
+  std::optional<int64_t> recompute;         // the number of the innermost Recompute
+  int64_t recomputes = 0;                   // how many there have been
   std::map<std::string, int64_t> counters;  // of automatic names
 };
 
@@ -159,6 +162,8 @@ void checkName(const Graph& graph, const std::string& name, Here where);
 void claimName(Graph& graph, const std::string& name, Here where);
 // Starts a node: tells the watcher, records its place and callers.
 void begin(Session& session, Node& node, const std::string& op, Here where);
+// Adds what says how a parameter begins to its attributes.
+void addInitial(Node& parameter, const Init& init);
 // Appends a node whose name is claimed.
 int32_t append(Session& session, Node node);
 

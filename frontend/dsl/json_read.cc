@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include "frontend/dsl/json.h"
@@ -245,6 +246,12 @@ class Reader {
     const Json& inputs = field(json, "inputs", Json::object);
     for (size_t i = 0; i < inputs.keys.size(); ++i) node.inputs.push_back(readInput(inputs.keys[i], inputs.items[i]));
     if (const Json* results = json.find("results")) node.results = static_cast<int32_t>(integer(*results));
+    node.recompute = session_.recompute;
+    if (const Json* recompute = json.find("recompute")) {
+      auto [number, isNew] = recomputes_.try_emplace(integer(*recompute), session_.recomputes);
+      if (isNew) ++session_.recomputes;
+      node.recompute = number->second;
+    }
     claimName(*session_.graph, node.name, where_);
     nodes_.push_back(append(session_, std::move(node)));
   }
@@ -265,7 +272,8 @@ class Reader {
   const Json& document_;
   Here where_;
   std::vector<std::string> files_;
-  std::vector<int32_t> nodes_;  // of the document, in the session's graph
+  std::vector<int32_t> nodes_;             // of the document, in the session's graph
+  std::map<int64_t, int64_t> recomputes_;  // their numbers in the document, and in the session
 };
 
 }  // namespace

@@ -63,6 +63,7 @@ std::string writeNode(const Node& node, std::vector<std::string>& files) {
           "}";
   text += ", \"inputs\": {" +
           joined(node.inputs, [](const NodeInput& input) { return jsonString(input.operand) + ": " + writeInput(input); }) + "}";
+  if (node.recompute) text += ", \"recompute\": " + std::to_string(*node.recompute);
   if (node.results != 1) text += ", \"results\": " + std::to_string(node.results);
   text += ", \"at\": " + writePlace(node.place, files);
   if (!node.callers.empty())

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "frontend/dsl/graph.h"
+#include "frontend/dsl/json.h"
 #include "mxc/ops.h"
 
 namespace mxc {
@@ -54,11 +54,19 @@ Symbol add(Session& session, Node node, const std::string& name, Here where) {
   return {session.graph, detail::append(session, std::move(node)), 0};
 }
 
+// What reports and outputs are called: it becomes a column's head, an array's name, a word of progress.
+void checkResultName(const char* verb, const std::string& name, Here where) {
+  if (name.empty()) throw ModelError(std::string(verb) + " needs a name", where);
+  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    throw ModelError(detail::jsonString(name) + " is not a name: it holds a control character", where);
+}
+
 // Records a minimize, report or output call.
 void terminal(std::vector<detail::Terminal> Session::*list, const char* verb, const std::string& name, const Operand& value,
               Here where) {
   Session& session = detail::session(where);
   if (session.watcher) session.watcher->at(verb, where);
+  if (list != &Session::minimize) checkResultName(verb, name, where);
   if (!value.symbol) throw ModelError(std::string(verb) + " is given " + (value.is_number ? "a number" : "an empty symbol"), where);
   if (value.symbol.graph() != session.graph) throw ModelError(std::string(verb) + " is given a symbol of another model", where);
   for (const detail::Terminal& other : session.*list)
@@ -81,6 +89,7 @@ std::vector<std::pair<std::string, double>> withCommon(const Kind& kind, std::ve
   all.insert(all.end(), own.begin(), own.end());
   all.insert(all.end(), {{"weight_decay", kind.weight_decay}, {"rescale", kind.rescale}, {"clip", kind.clip}});
   if (kind.clip_norm > 0) all.emplace_back("clip_norm", kind.clip_norm);
+  if (kind.loss_scale != 1) all.emplace_back("loss_scale", kind.loss_scale);
   return all;
 }
 
@@ -124,13 +133,12 @@ Symbol parameter(const std::string& name, const Shape& shape, const Param& param
   static constexpr const char* kGradients[] = {"write", "add", "none"};
   Node node;
   node.op = "parameter";
-  node.attributes = {{"shape", sizes},
-                     {"init", init.kind},
-                     {"init_args", init.args},
-                     {"trainable", true},
-                     {"lr_mult", param.lr_mult},
-                     {"wd_mult", param.wd_mult},
-                     {"gradient", std::string(kGradients[static_cast<int>(param.gradient)])}};
+  node.attributes = {{"shape", sizes}};
+  detail::addInitial(node, init);
+  node.attributes.insert(node.attributes.end(), {{"trainable", true},
+                                                 {"lr_mult", param.lr_mult},
+                                                 {"wd_mult", param.wd_mult},
+                                                 {"gradient", std::string(kGradients[static_cast<int>(param.gradient)])}});
   return add(session, std::move(node), name, where);
 }
 
@@ -166,6 +174,13 @@ Scope::Scope(const std::string& name, Here where) {
   session.scope += name + ".";
 }
 Scope::~Scope() { detail::session(Here::current()).scope.resize(outer_length_); }
+
+Recompute::Recompute(Here where) {
+  Session& session = detail::session(where);
+  outer_ = session.recompute;
+  session.recompute = session.recomputes++;
+}
+Recompute::~Recompute() { detail::session(Here::current()).recompute = outer_; }
 
 std::vector<std::string> Group::names() const {
   std::vector<std::string> names;

@@ -52,43 +52,44 @@ void output(const std::string& name, const Operand& value, Here where = Here::cu
 // Optimizers, with the defaults of their hyper-parameters; the kind is fixed when compiling, the numbers can be changed at run time.
 // Order of things: the gradient times rescale; all gradients scaled to a norm of at most clip_norm together, if that is positive; each
 // element clipped to +-clip, if that is positive; weight decay; the rule. A parameter's lr_mult and wd_mult multiply lr and weight_decay.
-// clip_norm = 0 leaves clipping by norm out of the program: it cannot be turned on at run time.
+// The gradients are those of the loss times loss_scale, by which rescale is divided: small ones do not vanish on their way, and with a power
+// of two not a bit of the result changes. clip_norm = 0 and loss_scale = 1 leave these two out of the program: no flag turns them on.
 struct sgd {
   double lr = 0.01, momentum = 0, weight_decay = 0;
   bool nesterov = false;
-  double rescale = 1, clip = 0, clip_norm = 0;
+  double rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // Kingma and Ba 2015.
 struct adam {
-  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // Loshchilov and Hutter 2019: weight decay apart from the gradient.
 struct adamw {
-  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // Tieleman and Hinton 2012.
 struct rmsprop {
-  double lr = 0.001, rho = 0.9, epsilon = 1e-8, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 0.001, rho = 0.9, epsilon = 1e-8, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // Duchi, Hazan and Singer 2011.
 struct adagrad {
-  double lr = 0.01, epsilon = 1e-7, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 0.01, epsilon = 1e-7, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // Zeiler 2012.
 struct adadelta {
-  double lr = 1, rho = 0.95, epsilon = 1e-6, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 1, rho = 0.95, epsilon = 1e-6, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // McMahan et al. 2013: weights whose accumulated gradient is at most l1 are exactly 0. Weight decay is the rule's own L2 term.
 struct ftrl {
-  double lr = 0.1, l1 = 0.01, beta = 1, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 0.1, l1 = 0.01, beta = 1, weight_decay = 0, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // You et al. 2020: Adam's step of each parameter, decay included, as long as lr times the parameter.
 struct lamb {
-  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0.01, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0.01, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // You, Gitman and Ginsburg 2017: momentum, each parameter's rate times eta |w| / (|g| + weight_decay |w| + epsilon).
 struct lars {
-  double lr = 0.1, momentum = 0.9, eta = 0.001, epsilon = 1e-8, weight_decay = 0.0001, rescale = 1, clip = 0, clip_norm = 0;
+  double lr = 0.1, momentum = 0.9, eta = 0.001, epsilon = 1e-8, weight_decay = 0.0001, rescale = 1, clip = 0, clip_norm = 0, loss_scale = 1;
 };
 // The model's optimizer; `mxc compile --optimizer=...` overrides it. Without either: sgd. At most one call.
 void optimizer(const sgd& kind, Here where = Here::current());

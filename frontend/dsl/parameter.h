@@ -16,6 +16,7 @@ namespace mxc {
 struct Init {
   std::string kind;  // empty: the operation's default
   std::vector<double> args;
+  std::string file = {}, tensor = {};  // of from_file
   operator Param() const;
 };
 
@@ -43,6 +44,11 @@ inline Init orthogonal(double gain = 1) { return {"orthogonal", {gain}}; }
 inline Init bilinear() { return {"bilinear", {}}; }
 // Normal with standard deviation sqrt(1 / fan_in).
 inline Init lecun() { return {"lecun", {}}; }
+
+// What a tensor of a file holds, read by the program when a training begins: FILE.npy (NumPy), or the tensor of that name, without a name
+// the parameter's own, of FILE.npz or FILE.safetensors. A relative path begins where the program runs. Shape and type must be the
+// parameter's.
+inline Init from_file(const std::string& file, const std::string& tensor = "") { return {"file", {}, file, tensor}; }
 
 // `.weight = {.init = normal(0, 0.01), .lr_mult = 2}`, `.weight = xavier()`, `.weight = shared`.
 struct Param {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -132,6 +133,22 @@ class Scope {
 
  private:
   size_t outer_length_;
+};
+
+// What is made while a Recompute lives is not kept for the gradient: backward makes it again, from what was made outside. That takes less
+// memory and more time, and changes no bit of any result.
+//   { Recompute again; h = relu(batch_norm(conv2d(h, {.filters = 64, .kernel = 3}))); }
+// Kept is what one Recompute makes and an operation of another reads: with one around each block of a network, what goes from block to
+// block. Of several around an operation the innermost counts.
+class Recompute {
+ public:
+  explicit Recompute(Here where = Here::current());
+  ~Recompute();
+  Recompute(const Recompute&) = delete;
+  Recompute& operator=(const Recompute&) = delete;
+
+ private:
+  std::optional<int64_t> outer_;
 };
 
 Symbol operator+(Operand left, Operand right);

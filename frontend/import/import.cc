@@ -6,8 +6,10 @@
 #include "frontend/nearest.h"
 #include "ir/mx.h"
 #include "ir/optimizers.h"
+#include "ir/recompute_hint.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 #include "mlir/IR/Verifier.h"
 
 namespace mxc::frontend {
@@ -65,6 +67,7 @@ class Importer {
       for (result = frames.pop_back_val(); !frames.empty(); frames.pop_back())
         result = mlir::CallSiteLoc::get(frames.back(), result);
     }
+    if (auto recompute = object.getInteger("recompute")) result = hintRecompute(result, *recompute);
     return mlir::NameLoc::get(builder_.getStringAttr(name), result);
   }
 
@@ -111,6 +114,8 @@ class Importer {
     auto op = node->getString("op"), name = node->getString("name");
     if (!op || !name) return fail(*node, "node " + std::to_string(nodes_.size()) + " has no 'op' or no 'name'");
     if (!names_.try_emplace(*name, nodes_.size()).second) return fail(*node, "the name '" + name->str() + "' is already taken");
+    if (const json::Value* recompute = node->get("recompute"); recompute && recompute->getAsInteger().value_or(-1) < 0)
+      return fail(*node, describe(*node) + ": 'recompute' must be an integer of at least 0");
     if (*op == "input") return readInput(*node, *name);
     if (*op == "parameter") return readParameter(*node, *name);
     if (*op == "constant") return readConstant(*node, *name);
@@ -246,6 +251,8 @@ class Importer {
       if (!readShape(node, *attributes, shape)) return false;
       type = mlir::RankedTensorType::get(shape, real());
     }
+    mlir::OperationState state(location(node, name), "mx.parameter");
+    if (!readInitialFile(node, *attributes, state)) return false;
     llvm::SmallVector<double> arguments;
     if (const json::Array* list = attributes->getArray("init_args"))
       for (const json::Value& argument : *list) arguments.push_back(readReal(argument).value_or(0));
@@ -255,7 +262,6 @@ class Importer {
                   describe(node) + ": gradients that add up over steps (GradientRequest::add) are not supported in compiled training",
                   Fault::unsupported);
     bool trainable = attributes->getBoolean("trainable").value_or(true) && gradient != "none";
-    mlir::OperationState state(location(node, name), "mx.parameter");
     state.addAttribute("name", builder_.getStringAttr(name));
     state.addAttribute("init", builder_.getStringAttr(attributes->getString("init").value_or("xavier")));
     state.addAttribute("init_args", builder_.getDenseF64ArrayAttr(arguments));
@@ -264,6 +270,24 @@ class Importer {
     state.addAttribute("wd_mult", builder_.getF64FloatAttr(attributes->getNumber("wd_mult").value_or(1)));
     state.addTypes(type);
     nodes_.push_back(builder_.create(state));
+    return true;
+  }
+
+  // The file of a parameter that begins with what a file holds.
+  bool readInitialFile(const json::Object& node, const json::Object& attributes, mlir::OperationState& state) {
+    StringRef file = attributes.getString("init_file").value_or(""), tensor = attributes.getString("init_tensor").value_or("");
+    bool fromFile = attributes.getString("init") == StringRef("file");
+    if (fromFile != !file.empty() || (!fromFile && !tensor.empty()))
+      return fail(node, describe(node) + (fromFile ? ": the initialiser 'file' needs the attribute 'init_file'"
+                                                   : ": 'init_file' and 'init_tensor' belong to the initialiser 'file'"));
+    if (!fromFile) return true;
+    StringRef kind = llvm::sys::path::extension(file);
+    if (kind != ".npy" && kind != ".npz" && kind != ".safetensors")
+      return fail(node, describe(node) + ": '" + file.str() + "' is no .npy, .npz or .safetensors");
+    if (kind == ".npy" && !tensor.empty())
+      return fail(node, describe(node) + ": '" + file.str() + "' holds one array, which has no name: '" + tensor.str() + "' is too much");
+    state.addAttribute("mx.init_file", builder_.getStringAttr(file));
+    if (!tensor.empty()) state.addAttribute("mx.init_tensor", builder_.getStringAttr(tensor));
     return true;
   }
 
@@ -288,6 +312,8 @@ class Importer {
       const json::Object* terminal = value.getAsObject();
       if (!terminal || !terminal->get("value")) return fail(document, "an entry of '" + verb + "' has no 'value'");
       std::string name = terminal->getString("name").value_or("").str();
+      if (verb != "minimize" && (name.empty() || llvm::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })))
+        return fail(*terminal, "the name of an entry of '" + verb + "' is missing or holds a control character");
       if (verb != "minimize" && !taken.try_emplace(name).second)
         return fail(*terminal, "there are two " + verb + "s of the name '" + name + "'");
       mlir::OperationState state(location(*terminal, verb), "mx." + verb);

@@ -114,9 +114,11 @@ LogicalResult SqueezeOp::inferTypes() {
   FailureOr<TensorType> type = expectRank(*this, 0, -1);
   if (failed(type)) return failure();
   SmallVector<int64_t> kept;
+  llvm::SmallDenseSet<int64_t> taken;
   for (int64_t given : getAxes()) {
     FailureOr<int64_t> axis = checkAxis(*this, given, type->getRank());
     if (failed(axis)) return failure();
+    if (!taken.insert(*axis).second) return emitOpError() << "names axis " << given << " twice";
     if (*axis == batchAxis(*type)) return emitOpError() << "cannot drop the batch axis";
     if (type->getDimSize(*axis) != 1) return emitOpError() << "cannot drop axis " << given << " of " << shapeText(*type) << ": its size is not 1";
   }
@@ -174,9 +176,11 @@ FailureOr<SmallVector<AxisSlice>> slicesOf(SliceOp op, TensorType type) {
   ArrayRef<int64_t> begin = op.getBegin(), end = op.getEnd(), step = op.getStep(), axes = op.getAxes();
   for (ArrayRef<int64_t> list : {end, step, axes})
     if (!list.empty() && list.size() != begin.size()) return op.emitOpError() << "has lists of different lengths";
+  llvm::SmallDenseSet<int64_t> taken;
   for (size_t i = 0; i < begin.size(); ++i) {
     FailureOr<int64_t> axis = checkAxis(op, axes.empty() ? static_cast<int64_t>(i) : axes[i], type.getRank());
     if (failed(axis)) return failure();
+    if (!taken.insert(*axis).second) return op.emitOpError() << "names axis " << (axes.empty() ? *axis : axes[i]) << " twice";
     int64_t size = type.getDimSize(*axis), first = begin[i], last = end.empty() ? size : end[i], stride = step.empty() ? 1 : step[i];
     if (first < 0) first += size;
     if (last < 0) last += size;

@@ -20,6 +20,7 @@ ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 SHARED = ROOT.parent / "shared" / "data"
 DIGITS = f"csv:{ROOT}/examples/data/digits.csv.gz?scale=16&holdout=0.2"
+MNIST = SHARED / "mnist"
 SHAKESPEARE = SHARED / "tinyshakespeare" / "input.txt"
 CIFAR = SHARED / "cifar10-jpeg" / "train20000.tar.gz"
 MIB = 1 << 20
@@ -56,14 +57,15 @@ class Network(unittest.TestCase):
         return [json.loads(line) for line in log.read_text().splitlines()], resident
 
     def check_bits(self, name, steps, *flags):
-        """`steps` steps by one thread, by two, and by two with a pause: one file."""
+        """`steps` steps by one thread, by two, by four, and with a pause: one file."""
         runs = {"one": ["--threads", 1, "--steps", steps], "two": ["--threads", 2, "--steps", steps],
-                "half": ["--threads", 2, "--steps", steps // 2], "rest": ["--resume", "half", "--steps", steps]}
+                "four": ["--threads", 4, "--steps", steps], "half": ["--threads", 2, "--steps", steps // 2],
+                "rest": ["--resume", "half", "--steps", steps]}
         for save, more in runs.items():
             self.train(name, save, *more, *flags)
-        one, two, rest = ((self.folder / save).read_bytes() for save in ("one", "two", "rest"))
-        self.assertEqual(one, two, "threads")
-        self.assertEqual(one, rest, "resumed")
+        one, *others = ((self.folder / save).read_bytes() for save in ("one", "two", "four", "rest"))
+        for how, other in zip(("two threads", "four threads", "resumed"), others):
+            self.assertTrue(one == other, how)
 
 
 def largest_tensor(checkpoint):
@@ -125,6 +127,17 @@ class Small(Network):
         variance = sum((v - m) ** 2 for row in rows for v, m in zip(row, means)) / (64 * len(rows))
         self.assertLess(tested(events, "loss"), 0.4 * variance)
         self.check_bits("autoencoder", 70, "--data", data, "--epochs", 2)
+
+    def test_lenet_alike_with_any_threads_and_resumed(self):
+        self.compile("lenet")
+        self.check_bits("lenet", 6, "--data", "random:200?seed=1")  # four steps an epoch, the last with 8 samples
+
+    @unittest.skipUnless(MNIST.is_dir(), f"SKIPPED: no MNIST in {MNIST}")
+    def test_mlp(self):
+        self.compile("mlp")
+        events, _ = self.train("mlp", "m", "--data", f"mnist:{MNIST}", "--epochs", 8, "--schedule", "cosine")
+        self.assertGreaterEqual(tested(events, "accuracy"), 0.978)
+        self.check_bits("mlp", 40, "--data", f"mnist:{MNIST}")
 
     def test_recommender(self):
         self.compile("recommender")

@@ -119,6 +119,57 @@ TEST_F(Dsl, ParametersAreSharedConfiguredOrLeftOut) {
   EXPECT_NE(json.find("\"name\": \"d.bias\", \"attributes\": {\"init\": \"ones\""), std::string::npos);
 }
 
+TEST_F(Dsl, ParametersThatBeginWithAFile) {
+  Symbol x = input("x", {batch(2), 3});
+  Symbol w = parameter("w", {3, 3}, from_file("w.npy"));
+  dense(x, {.units = 3, .weight = w, .bias = from_file("all.npz", "b"), .name = "d"});
+  EXPECT_EQ(to_string({w}),
+            "w = parameter() {shape = [3, 3], init = \"file\", init_args = [], init_file = \"w.npy\", trainable = true, lr_mult = 1, "
+            "wd_mult = 1, gradient = \"write\"}\n");
+  EXPECT_NE(detail::writeModel(session_).find("{\"init\": \"file\", \"init_args\": [], \"init_file\": \"all.npz\", \"init_tensor\": \"b\", "
+                                              "\"trainable\": true"),
+            std::string::npos);
+}
+
+// Each Recompute has a number, the innermost counts, and what is loaded gets numbers of its own.
+TEST_F(Dsl, OperationsOfARecompute) {
+  std::string path = testing::TempDir() + "/recompute.json";
+  Symbol x = input("x", {batch(2), 3}), y;
+  auto marks = [](const Session& session) {
+    std::map<std::string, int64_t> found;
+    for (const detail::Node& node : session.graph->nodes)
+      if (node.recompute) found[node.name] = *node.recompute;
+    return found;
+  };
+  {
+    Recompute outer;
+    Symbol a = tanh(x), b;
+    {
+      Recompute inner;
+      b = relu(a);
+    }
+    y = exp(b);
+  }
+  {
+    Recompute another;
+    y = relu(y);
+  }
+  y = tanh(y);
+  using Marks = std::map<std::string, int64_t>;
+  EXPECT_EQ(marks(session_), (Marks{{"tanh0", 0}, {"relu0", 1}, {"exp0", 0}, {"relu1", 2}}));
+  EXPECT_NE(detail::writeModel(session_).find("\"inputs\": {\"input\": [1, 0]}, \"recompute\": 1, \"at\""), std::string::npos);
+  save(path, y);
+  Session other;
+  SessionScope scope(other);
+  Symbol i = input("i", {3});
+  {
+    Recompute own;
+    sqrt(i);
+  }
+  load(path);
+  EXPECT_EQ(marks(other), (Marks{{"sqrt0", 0}, {"tanh0", 1}, {"relu0", 2}, {"exp0", 1}, {"relu1", 3}}));
+}
+
 TEST_F(Dsl, ExpressionsOfSymbolsAndNumbers) {
   Symbol x = input("x", {3});
   Symbol y = 2 * -x / 4.5 - x + 1;

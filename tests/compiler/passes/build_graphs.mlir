@@ -3,6 +3,8 @@
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_loss.mlir 2>&1 | FileCheck %t/no_loss.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/composite.mlir | FileCheck %t/composite.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/clip_norm.mlir | FileCheck %t/clip_norm.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/loss_scale.mlir | FileCheck %t/loss_scale.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/from_file.mlir | FileCheck %t/from_file.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/untrained.mlir 2>&1 | FileCheck %t/untrained.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/gradient.mlir | FileCheck %t/gradient.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_gradient.mlir 2>&1 | FileCheck %t/no_gradient.mlir
@@ -95,6 +97,38 @@ module @m {
   %0 = mx.dense %x, %w, %b {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
   mx.minimize %0 : tensor<*xf32>
   mx.optimizer "sgd" {clip_norm = 5.0, lr = 0.1}
+}
+
+//--- loss_scale.mlir
+// The gradient begins with the scale instead of 1; every rescale is divided by it, that of the common norm too.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {mx.default = 1.024000e+03 : f64, mx.name = "loss_scale", mx.role = "hyper"}
+// CHECK-SAME: %[[RESCALE:[a-z0-9]+]]: tensor<f32> {mx.default = 5.000000e-01 : f64, mx.name = "rescale", mx.role = "hyper"}
+// CHECK: mx.div_by_count %[[SCALE]]
+// CHECK: %[[NORM:.*]] = mx.div %[[RESCALE]], %[[SCALE]]
+// CHECK: mx.mul %{{.*}}, %[[NORM]]
+// CHECK: %[[OWN:.*]] = mx.div %[[RESCALE]], %[[SCALE]]
+// CHECK: mx.sgd_update {{.*}}, %[[OWN]], %{{[a-z0-9]+}} :
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "xavier"} : tensor<*xf32>
+  %0 = mx.dense %x, %w {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %0 : tensor<*xf32>
+  mx.optimizer "sgd" {clip_norm = 5.0, loss_scale = 1024.0, rescale = 0.5}
+}
+
+//--- from_file.mlir
+// @init leaves zeros, and says where the parameter's values lie.
+// CHECK-LABEL: func.func @init
+// CHECK-SAME: mx.init_file = "w.npz", mx.init_tensor = "a", mx.name = "w", mx.role = "parameter"
+// CHECK-NOT: mx.random
+// CHECK: return
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "file", mx.init_file = "w.npz", mx.init_tensor = "a"} : tensor<*xf32>
+  %0 = mx.dense %x, %w {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %0 : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
 }
 
 //--- no_loss.mlir
