@@ -43,7 +43,7 @@ std::string listed(ArrayRef<mx::ParameterOp> parameters) {
 
 class UnusedFinder {
  public:
-  explicit UnusedFinder(ModuleOp module) : module_(module) {}
+  UnusedFinder(ModuleOp module, bool ownMain) : module_(module), ownMain_(ownMain) {}
 
   LogicalResult run() {
     SmallVector<Operation*> losses = all<mx::MinimizeOp>(module_), shown = all<mx::ReportOp>(module_);
@@ -53,7 +53,7 @@ class UnusedFinder {
     trained_ = neededBy(losses);
     if (!losses.empty() && parameters(trained_).empty())
       losses.front()->emitWarning() << "the loss depends on no parameter that could be trained";
-    if (!losses.empty() && llvm::none_of(trained_, [](Operation* op) { return isa<mx::InputOp>(op); }))
+    if (!ownMain_ && !losses.empty() && llvm::none_of(trained_, [](Operation* op) { return isa<mx::InputOp>(op); }))
       losses.front()->emitWarning() << "the loss depends on no input: the program's `train` has no data to read";
     SmallVector<Operation*> roots = losses;
     for (Operation* op : shown) {
@@ -62,7 +62,7 @@ class UnusedFinder {
     }
     dropAllBut(neededBy(roots));
     for (auto input : module_.getOps<mx::InputOp>())
-      if (batchAxis(rankedType(input.getOutput())) < 0)
+      if (!ownMain_ && batchAxis(rankedType(input.getOutput())) < 0)
         input.emitWarning() << "input '" << input.getName() << "' has no batch axis: the program's `train` and `predict` cannot read samples for it";
     return success();
   }
@@ -119,11 +119,12 @@ class UnusedFinder {
   }
 
   ModuleOp module_;
+  const bool ownMain_;
   Needed trained_;
 };
 
 }  // namespace
 
-LogicalResult findUnused(ModuleOp module, const PipelineOptions&) { return UnusedFinder(module).run(); }
+LogicalResult findUnused(ModuleOp module, const PipelineOptions& options) { return UnusedFinder(module, options.ownMain).run(); }
 
 }  // namespace mxc::passes

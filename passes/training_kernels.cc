@@ -1,6 +1,7 @@
 // See training_kernels.h.
 #include "passes/training_kernels.h"
 
+#include "passes/forward_part.h"
 #include "passes/overwrite.h"
 
 using namespace mlir;
@@ -23,7 +24,10 @@ llvm::SmallPtrSet<Operation*, 16> ancestors(func::FuncOp function, StringRef rol
 
 }  // namespace
 
-TrainingKernels::TrainingKernels(func::FuncOp function) : inForward_(ancestors(function, "loss")), inBackward_(ancestors(function, "parameter")) {
+TrainingKernels::TrainingKernels(func::FuncOp function) {
+  const bool parts = hasBackward(function);
+  inForward_ = parts ? forwardPart(function) : ancestors(function, "loss");
+  inBackward_ = ancestors(function, parts ? "gradient" : "parameter");
   for (Operation* kernel : inForward_) inBackward_.erase(kernel);
   for (auto kernel : function.getBody().front().getOps<mx::KernelOp>()) {
     if (isForward(kernel)) forward.push_back(kernel);

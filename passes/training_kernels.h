@@ -12,8 +12,8 @@ namespace mxc::passes {
 struct TrainingKernels {
   explicit TrainingKernels(mlir::func::FuncOp function);
 
-  llvm::SmallVector<mlir::Operation*> forward;   // what the loss needs
-  llvm::SmallVector<mlir::Operation*> backward;  // what the parameters' new values need beside that
+  llvm::SmallVector<mlir::Operation*> forward;   // what the loss needs; of a function with gradients (forward_part.h): its forward part
+  llvm::SmallVector<mlir::Operation*> backward;  // what the parameters' new values, or gradients, need beside that
 
   bool isForward(mlir::Operation* op) const { return inForward_.contains(op); }
   bool isBackward(mlir::Operation* op) const { return inBackward_.contains(op); }

@@ -308,6 +308,46 @@ TEST_P(ForwardBackward, LeavesTheOtherGraphsAsTheyAre) {
   EXPECT_GT(kernels, 0u);
 }
 
+// A chain whose forward values fill the memory, with batch norm, whose state is read again where it is made again.
+std::string chain(int layers) {
+  std::string text = "!t = tensor<64x16xf32, #mx.enc<batch = 0>>\nmodule @m {\n  %h0 = mx.input \"x\" : !t\n";
+  for (int i = 0; i < layers; ++i) {
+    std::string n = std::to_string(i), next = std::to_string(i + 1);
+    text += "  %w" + n + " = mx.parameter \"w" + n + "\" {init = \"xavier\"} : tensor<16x16xf32>\n";
+    for (const char* name : {"g", "b", "mean", "var"})
+      text += std::string("  %") + name + n + " = mx.parameter \"" + name + n + "\" {init = \"ones\", trainable = " +
+              (name[0] == 'g' || name[0] == 'b' ? "true" : "false") + "} : tensor<16xf32>\n";
+    text += "  %d" + n + " = mx.dense %h" + n + ", %w" + n + " {units = 16 : i64} : (!t, tensor<16x16xf32>) -> !t\n";
+    text += "  %n" + n + " = mx.batch_norm %d" + n + ", %g" + n + ", %b" + n + ", %mean" + n + ", %var" + n +
+            " : (!t, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> !t\n";
+    text += "  %h" + next + " = mx.tanh %n" + n + " : (!t) -> !t\n";
+  }
+  std::string last = "%h" + std::to_string(layers);
+  return text + "  mx.minimize " + last + " : !t\n  mx.output \"y\", " + last + " : !t\n  mx.optimizer \"sgd\" {lr = 0.1}\n}\n";
+}
+
+TEST(ForwardBackward, FitsAMemoryLimitWithoutChangingABit) {
+  std::string text = chain(16);
+  std::unique_ptr<Compiled> free = compile(text.c_str(), true);
+  ASSERT_TRUE(free);
+  const plan::Device& device = free->view.devices()[0];
+  int64_t total = static_cast<int64_t>(device.arena_bytes + device.persistent_bytes + device.io_bytes);
+  std::unique_ptr<Compiled> tight = compile(text.c_str(), true, total - static_cast<int64_t>(device.arena_bytes) / 3);
+  ASSERT_TRUE(tight);
+  const plan::Graph& graph = free->graph("forward_backward");
+  EXPECT_LE(tight->graph("forward_backward").arena_bytes, device.arena_bytes - device.arena_bytes / 3);
+  Session a(*free, 1, 64), b(*tight, 1, 64);
+  a.run("forward_backward");
+  core::Executor executor = b.executor("forward_backward");
+  EXPECT_TRUE(executor.run_items(64, 0, tight->graph("forward_backward").backward_item).ok());
+  EXPECT_EQ(a.result("forward_backward", plan::OutputKind::output, "y"), b.result("forward_backward", plan::OutputKind::output, "y"));
+  EXPECT_TRUE(executor.run_items(64, tight->graph("forward_backward").backward_item, executor.top_level_items()).ok());
+  for (const plan::Binding& binding : free->view.outputs(graph)) {
+    std::string name = free->view.text(binding.name);
+    EXPECT_EQ(a.result("forward_backward", binding.kind, name), b.result("forward_backward", binding.kind, name)) << name;
+  }
+}
+
 // A model without a loss: backward starts from gradients that are given, which forward does not read.
 constexpr const char* kNoLoss = R"(module @m {
   %x = mx.input "x" {mx.gradient} : tensor<6x4xf32, #mx.enc<batch = 0>>
