@@ -78,6 +78,7 @@ Operation& Dispatcher::new_operation(const Traits& traits) {
   if (free_ == nullptr) {
     free_ = &records_.emplace_back();
     free_->entries.reserve(kUsualHolds);
+    free_->by_last.reserve(kUsualHolds);
   }
   Operation& operation = *std::exchange(free_, free_->next);
   operation.next = nullptr;
