@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
+#include <thread>
 
 #include "runtime/engine/graph_run.h"
 #include "tests/runtime/counted_allocations.h"
@@ -107,7 +109,13 @@ TEST(PushAllocationTest, NoneForARunOfAGraph) {
     return engine->wait(memory).ok();
   };
   // As many records as can be in use at a time: a run may still be ending when its wait is over, and the next is pushed.
+  std::atomic<bool> open{false};
+  engine->push({.name = "gate"}, {}, {memory}, [&] {
+    while (!open) std::this_thread::yield();
+    return ok();
+  });
   for (int i = 0; i < 8; ++i) push_graph(*engine, *graph, 1, 0, [&prepared, &other, &more] { return ++other, ++more, ++prepared, ok(); });
+  open = true;
   ASSERT_TRUE(engine->wait_all().ok());
   const long before = allocations;
   bool good = true;
