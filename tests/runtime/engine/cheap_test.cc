@@ -6,23 +6,13 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/engine/engine.h"
+#include "tests/runtime/engine/engines.h"
 
 namespace mxc::engine {
 namespace {
 
-absl::Status ok() { return absl::OkStatus(); }
-
-std::unique_ptr<Engine> make_engine(int threads) {  // 0: naive
-  Engine::Options options;
-  options.naive = threads == 0;
-  for (int& count : options.threads) count = threads == 0 ? 1 : threads;
-  return *Engine::create(options);
-}
-
-class Cheap : public testing::TestWithParam<int> {
+class Cheap : public OnEngine {
  protected:
-  std::unique_ptr<Engine> engine_ = make_engine(GetParam());
   // A lane that is busy until the gate opens.
   void close(Lane lane, Variables mutates = {}) {
     std::promise<void> began;

@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, RandomProgramsLong, testing::Values(1, 2, 4, 8
 
 TEST_P(RandomProgramsLong, ComputeWhatTheNaiveEngineComputes) {
   constexpr size_t kVariables = 24, kLength = 10'000, kPrograms = 100;
-  std::unique_ptr<Engine> threaded = engine_with(GetParam(), 4096), naive = engine_with(0, 4096);
+  std::unique_ptr<Engine> threaded = make_engine(GetParam()), naive = make_engine(0);
   Machine machine(*threaded, kVariables), oracle(*naive, kVariables);
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
     const std::vector<Command> program = random_program(seed, kVariables, kLength, /*with_errors=*/seed % 3 != 0);

@@ -12,7 +12,7 @@ namespace {
 constexpr auto kLimit = std::chrono::seconds(240);
 
 std::vector<std::string> run(const std::vector<Command>& program, size_t variables, int threads, size_t run_ahead) {
-  std::unique_ptr<Engine> engine = engine_with(threads, run_ahead);
+  std::unique_ptr<Engine> engine = make_engine(threads, run_ahead);
   Machine machine(*engine, variables);
   for (const Command& c : program) machine.push(c);
   return machine.outcome();
@@ -45,7 +45,7 @@ TEST_P(RandomPrograms, FarRunAhead) {
 TEST_P(RandomPrograms, EndWithTheEngine) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const std::vector<Command> program = random_program(seed, 8, 200, true);
-    std::unique_ptr<Engine> engine = engine_with(GetParam(), 256);
+    std::unique_ptr<Engine> engine = make_engine(GetParam(), 256);
     Machine machine(*engine, 8);
     for (const Command& c : program) machine.push(c);
     engine.reset();

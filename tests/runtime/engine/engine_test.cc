@@ -13,27 +13,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/runtime/engine/engines.h"
+
 namespace mxc::engine {
 namespace {
 
 constexpr auto kLong = std::chrono::seconds(20);  // "never", for what must happen
 
-std::unique_ptr<Engine> make_engine(int threads, size_t run_ahead = 4096) {  // 0: naive
-  Engine::Options options;
-  options.naive = threads == 0;
-  for (int& count : options.threads) count = threads == 0 ? 1 : threads;
-  options.run_ahead = run_ahead;
-  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::create(options);
-  EXPECT_TRUE(engine.ok()) << engine.status();
-  return *std::move(engine);
-}
-
-absl::Status ok() { return absl::OkStatus(); }
-
-class EveryEngine : public testing::TestWithParam<int> {
- protected:
-  std::unique_ptr<Engine> engine_ = make_engine(GetParam());
-};
+class EveryEngine : public OnEngine {};
 INSTANTIATE_TEST_SUITE_P(Threads, EveryEngine, testing::Values(0, 1, 2, 4));
 
 // Engines whose operations run beside the pushing thread.

@@ -7,25 +7,12 @@
 #include <string>
 #include <thread>
 
-#include "runtime/engine/engine.h"
+#include "tests/runtime/engine/engines.h"
 
 namespace mxc::engine {
 namespace {
 
-std::unique_ptr<Engine> make_engine(int threads, size_t run_ahead = 4096) {  // 0: naive
-  Engine::Options options;
-  options.naive = threads == 0;
-  for (int& count : options.threads) count = threads == 0 ? 1 : threads;
-  options.run_ahead = run_ahead;
-  return *Engine::create(options);
-}
-
-absl::Status ok() { return absl::OkStatus(); }
-
-class EngineTrace : public testing::TestWithParam<int> {
- protected:
-  std::unique_ptr<Engine> engine_ = make_engine(GetParam());
-};
+class EngineTrace : public OnEngine {};
 INSTANTIATE_TEST_SUITE_P(Threads, EngineTrace, testing::Values(0, 1, 2, 4));
 class ThreadedEngineTrace : public EngineTrace {};
 INSTANTIATE_TEST_SUITE_P(Threads, ThreadedEngineTrace, testing::Values(1, 2, 4));

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "runtime/engine/default_engine.h"
-#include "runtime/engine/engine.h"
+#include "tests/runtime/engine/engines.h"
 
 namespace mxc::engine {
 namespace {
@@ -21,7 +21,6 @@ namespace {
 #define MXC_THREAD_SANITIZER 1
 #endif
 
-absl::Status ok() { return absl::OkStatus(); }
 
 constexpr char kLost[] = "the engine does not survive fork: this process is a child of the one that made it";
 

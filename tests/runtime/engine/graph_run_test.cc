@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "tests/runtime/engine/engines.h"
 #include "tests/runtime/plan_builder.h"
 
 namespace mxc::engine {
@@ -20,7 +21,6 @@ using plan::Space;
 
 constexpr auto kLong = std::chrono::seconds(20);
 
-absl::Status ok() { return absl::OkStatus(); }
 float& number(void* address) { return *static_cast<float*>(address); }
 
 // Kernels cannot capture: what a test's kernel waits for.

@@ -8,6 +8,7 @@
 
 #include "runtime/engine/graph_run.h"
 #include "tests/runtime/counted_allocations.h"
+#include "tests/runtime/engine/engines.h"
 #include "tests/runtime/plan_builder.h"
 
 namespace mxc::engine {
@@ -17,7 +18,6 @@ using test::allocations;
 using test::in;
 using test::out;
 
-absl::Status ok() { return absl::OkStatus(); }
 
 class PushAllocation : public testing::TestWithParam<bool> {};  // cheap operations
 INSTANTIATE_TEST_SUITE_P(IsCheap, PushAllocation, testing::Bool());
@@ -104,8 +104,9 @@ TEST(PushAllocationTest, NoneForARunOfAGraph) {
   absl::StatusOr<CompiledGraph> graph = CompiledGraph::create(&executor, view, memory, bound);
   ASSERT_TRUE(graph.ok());
   int64_t prepared = 0, other = 0, more = 0;
+  auto push = [&] { push_graph(*engine, *graph, 1, 0, [&prepared, &other, &more] { return ++other, ++more, ++prepared, ok(); }); };
   auto run = [&] {
-    push_graph(*engine, *graph, 1, 0, [&prepared, &other, &more] { return ++other, ++more, ++prepared, ok(); });
+    push();
     return engine->wait(memory).ok();
   };
   // As many records as can be in use at a time: a run may still be ending when its wait is over, and the next is pushed.
@@ -114,7 +115,7 @@ TEST(PushAllocationTest, NoneForARunOfAGraph) {
     while (!open) std::this_thread::yield();
     return ok();
   });
-  for (int i = 0; i < 8; ++i) push_graph(*engine, *graph, 1, 0, [&prepared, &other, &more] { return ++other, ++more, ++prepared, ok(); });
+  for (int i = 0; i < 8; ++i) push();
   open = true;
   ASSERT_TRUE(engine->wait_all().ok());
   const long before = allocations;

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/engine/engine.h"
+#include "tests/runtime/engine/engines.h"
 
 namespace mxc::engine {
 
@@ -192,14 +192,6 @@ class Machine {
   std::mutex helpers_mutex_;  // guards helpers_
   std::vector<std::thread> helpers_;
 };
-
-inline std::unique_ptr<Engine> engine_with(int threads, size_t run_ahead) {  // 0: naive
-  Engine::Options options;
-  options.naive = threads == 0;
-  for (int& count : options.threads) count = std::max(threads, 1);
-  options.run_ahead = run_ahead;
-  return *Engine::create(options);
-}
 
 // Ends the process when it lives longer than allowed: a deadlock is a failure, not a hang.
 class Watchdog {

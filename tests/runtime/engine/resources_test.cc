@@ -9,22 +9,12 @@
 #include <memory>
 #include <vector>
 
+#include "tests/runtime/engine/engines.h"
+
 namespace mxc::engine {
 namespace {
 
-absl::Status ok() { return absl::OkStatus(); }
-
-std::unique_ptr<Engine> make_engine(int threads) {  // 0: naive
-  Engine::Options options;
-  options.naive = threads == 0;
-  for (int& count : options.threads) count = threads == 0 ? 1 : threads;
-  return *Engine::create(options);
-}
-
-class Resources : public testing::TestWithParam<int> {
- protected:
-  std::unique_ptr<Engine> engine_ = make_engine(GetParam());
-};
+class Resources : public OnEngine {};
 INSTANTIATE_TEST_SUITE_P(Threads, Resources, testing::Values(0, 1, 4));
 
 TEST_P(Resources, DrawsDoNotDependOnThreads) {
