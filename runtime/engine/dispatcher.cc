@@ -81,7 +81,6 @@ Operation& Dispatcher::new_operation(const Traits& traits) {
     free_->by_last.reserve(kUsualHolds);
   }
   Operation& operation = *std::exchange(free_, free_->next);
-  operation.next = nullptr;
   operation.traits = traits;
   operation.sequence = ++next_sequence_;
   return operation;
@@ -116,12 +115,12 @@ void Dispatcher::push_staged(const Traits& traits, const std::vector<Hold>& hold
   submit(operation, lock);
 }
 
-void Dispatcher::recover(Variables variable) {
+void Dispatcher::recover(VariableReferences* variable) {
   Lock lock = locked();
   wait_for_room(lock);
   Operation& operation = new_operation({.name = "recover"});
   operation.clears_errors = true;
-  add_hold(operation, variable[0], true);
+  add_hold(operation, variable, true);
   submit(operation, lock);
 }
 

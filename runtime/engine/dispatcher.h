@@ -36,7 +36,7 @@ class Dispatcher {
   // As of Engine, from anywhere.
   void push(const Traits& traits, Variables reads, Variables mutates, Body&& body, bool asynchronous);
   void push_staged(const Traits& traits, const std::vector<Hold>& holds, uint32_t items, Body&& body);
-  void recover(Variables variable);
+  void recover(VariableReferences* variable);
   absl::Status wait_for(VariableReferences* variable, bool write);
   absl::Status wait_all();
   void complete(Operation& operation, absl::Status status);

@@ -56,7 +56,7 @@ void Engine::submit_staged(const Traits& traits, const std::vector<Hold>& holds,
 }
 
 void Engine::recover(const Variable& variable) {
-  if (!inherited()) dispatcher_->recover({variable});
+  if (!inherited()) dispatcher_->recover(variable.record_);
 }
 
 absl::Status Engine::wait(const Variable& variable) {

@@ -1,5 +1,4 @@
 // Who holds what: holds are queued (`enqueue`), granted in order, asked for before an item, and released after one.
-#include <cassert>
 
 #include "runtime/engine/dispatcher.h"
 #include "runtime/engine/running.h"

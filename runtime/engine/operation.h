@@ -105,7 +105,6 @@ struct Operation {
     by_last.clear();
     asynchronous = clears_errors = false;
     waiter = nullptr;
-    next = nullptr;
     items = 1;
     next_item = 0;
     acquired = checked = released = missing = 0;

@@ -1,7 +1,6 @@
 // Bodies: called without the lock, one stage after another, or several cheap ones at a time.
 #include <algorithm>
 #include <exception>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -94,12 +93,12 @@ absl::Status Dispatcher::call(Operation& operation, uint32_t end) {
 // pair of locks for all. Requires: some are ready.
 void Dispatcher::run_batch(LaneState& lane, Lock& lock) {
   Operation* batch[kMostInBatch];
-  absl::Status statuses[kMostInBatch];
   size_t count = 0;
   const size_t share = lane.ready.size() / static_cast<size_t>(options_.threads[lane.lane]);
   const size_t limit = std::clamp<size_t>(share, 1, kMostInBatch);
   while (count < limit && !lane.ready.empty() && lane.ready.front()->is_brief()) batch[count++] = lane.ready.pop();
   if (count <= 1) return run(count == 1 ? *batch[0] : *lane.ready.pop(), lock);
+  absl::Status statuses[kMostInBatch];
   for (size_t i = 0; i < count; ++i) batch[i]->note_errors();
   lane.running += static_cast<uint32_t>(count);
   lock.unlock();
@@ -122,7 +121,7 @@ void Dispatcher::run_batch(LaneState& lane, Lock& lock) {
 // Two ends stay open: the return of the body and the completion. Who closes the second ends the operation.
 void Dispatcher::start_asynchronous(Operation& operation, Lock& lock) {
   operation.open_ends = 2;
-  operation.began = Trace::now();
+  if (trace() != nullptr) operation.began = Trace::now();
   lock.unlock();
   {
     InsideBody inside(this);

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
