@@ -37,7 +37,7 @@ struct Entry {
   unsigned scalars;
 };
 
-void measure(const Entry& entry, std::vector<float> (&triads)[3], double& bestTriad) {
+void measure(const Entry& entry, std::vector<float> (&triads)[3], double& best_triad) {
   const KernelFamily* family = find_family(entry.name);
   const Kernel* k = family ? family->find(entry.dtype, entry.scalars) : nullptr;
   if (!k) return void(std::printf("%-28s is not there\n", entry.name));
@@ -54,7 +54,7 @@ void measure(const Entry& entry, std::vector<float> (&triads)[3], double& bestTr
       for (int64_t j = 0; j < size / 4; ++j) reinterpret_cast<float*>(arrays.back().data())[j] = 0.5f;
   }
   for (auto& array : arrays) args.push_back(array.data());
-  double best = 1e9, triadBefore = bestTriad;
+  double best = 1e9;
   for (int round = 0; round < kRounds; ++round) {
     double start = now();
     k->run(args.data(), kSize, 0, cells(*k, kSize));
@@ -62,10 +62,9 @@ void measure(const Entry& entry, std::vector<float> (&triads)[3], double& bestTr
     triad(triads[0].data(), triads[1].data(), triads[2].data(), 3.0f, kSize);
     double end = now();
     best = std::min(best, middle - start);
-    triadBefore = std::min(triadBefore, end - middle);
+    best_triad = std::min(best_triad, end - middle);
   }
-  bestTriad = triadBefore;
-  double speed = static_cast<double>(bytes) / best, reference = 12.0 * kSize / triadBefore;
+  double speed = static_cast<double>(bytes) / best, reference = 12.0 * kSize / best_triad;
   std::string name = std::string(entry.name) + "." + std::to_string(static_cast<int>(entry.dtype)) + "." + std::to_string(entry.scalars);
   std::printf("%-28s %8.1f us %8.1f GB/s   %5.0f %% of the triad's %.1f\n", name.c_str(), best * 1e6, speed * 1e-9, 100 * speed / reference, reference * 1e-9);
 }
