@@ -59,7 +59,7 @@ bool overlap(const Extent& a, const Extent& b) {
 }
 
 bool shares_bytes(const plan::Buffer& a, const plan::Buffer& b) {
-  return a.space == b.space && a.device == b.device && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  return overlap(extent_of(a, 0, true, 1), extent_of(b, 0, true, 1));
 }
 
 void note(int64_t item, int64_t* first, int64_t* last) {

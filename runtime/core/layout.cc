@@ -135,6 +135,13 @@ int64_t first_outside(const void* plain, int64_t count, int64_t bound) {
 
 }  // namespace
 
+bool is_plain(const plan::Buffer& buffer) {
+  for (int axis = 0; axis < buffer.rank; ++axis) {
+    if (buffer.order[axis] != axis) return false;
+  }
+  return buffer.block_axis < 0;
+}
+
 uint64_t plain_bytes(const plan::Buffer& buffer, int64_t n) {
   return static_cast<uint64_t>(elements(buffer, n) * dtype_bytes(buffer.dtype));
 }

@@ -10,6 +10,9 @@
 
 namespace mxc::core {
 
+// Whether the physical order is the plain one.
+bool is_plain(const plan::Buffer& buffer);
+
 // Bytes of the plain form of the first n samples.
 uint64_t plain_bytes(const plan::Buffer& buffer, int64_t n);
 

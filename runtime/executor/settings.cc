@@ -10,8 +10,6 @@
 namespace mxc::executor {
 namespace {
 
-bool is_internal(const std::string& hyper) { return hyper == "seed" || hyper == "step"; }
-
 // `*` stands for any characters.
 bool matches(const char* pattern, const char* name) {
   if (*pattern == '\0') return *name == '\0';
@@ -46,7 +44,7 @@ void State::set_hyper(const std::string& wanted, double value, Here here) {
   std::vector<std::string> known;
   for (uint32_t i = 0; i < view.hypers().size(); ++i) {
     const std::string own = view.text(view.hypers()[i].name);
-    if (is_internal(own)) continue;
+    if (io::is_internal_hyper(own)) continue;
     known.push_back(own);
     if (own != wanted) continue;
     if (!std::isfinite(value)) throw Error(absl::StrCat("set_hyper: '", wanted, "' is to be ", value), here);
@@ -62,8 +60,8 @@ double State::hyper(const std::string& wanted, Here here) const {
   std::vector<std::string> known;
   for (uint32_t i = 0; i < view.hypers().size(); ++i) {
     const std::string own = view.text(view.hypers()[i].name);
-    if (own == wanted && !is_internal(own)) return (*hypers)[i];
-    if (!is_internal(own)) known.push_back(own);
+    if (own == wanted && !io::is_internal_hyper(own)) return (*hypers)[i];
+    if (!io::is_internal_hyper(own)) known.push_back(own);
   }
   throw Error(absl::StrCat("hyper: the model '", name, "' has no hyper-parameter '", wanted, "'; it has ", quoted_list(known)), here);
 }

@@ -167,13 +167,6 @@ struct State : std::enable_shared_from_this<State> {
   std::array<std::shared_ptr<GraphPart>, kParts> parts_;
 };
 
-inline bool is_plain(const plan::Buffer& buffer) {
-  for (int axis = 0; axis < buffer.rank; ++axis) {
-    if (buffer.order[axis] != axis) return false;
-  }
-  return buffer.block_axis < 0;
-}
-
 // "'image', 'label'".
 std::string quoted_list(const std::vector<std::string>& names);
 

@@ -12,7 +12,7 @@ namespace mxc::executor {
 namespace {
 
 std::string described(const plan::Buffer& buffer) {
-  return absl::StrCat(ndarray::text(std::vector<int64_t>(buffer.dims, buffer.dims + buffer.rank)), " ", core::dtype_name(buffer.dtype));
+  return absl::StrCat(ndarray::text(io::shape_of(buffer)), " ", core::dtype_name(buffer.dtype));
 }
 
 bool same_tensor(const plan::Buffer& a, const plan::Buffer& b) {
@@ -104,9 +104,9 @@ void State::initialise(uint64_t new_seed, bool shared_too, Here here) {
   last_graph = plan::kNone;
   auto given = io::read_initial_files(view);
   if (!given.ok()) throw Error(absl::StrCat("executor: ", given.status().message()), here);
-  for (auto& [buffer, tensor] : *given) {
+  for (const auto& [buffer, tensor] : *given) {
     for (TensorSlot& slot : tensors) {
-      if (slot.tensor.buffer == buffer && (slot.brought || shared_too)) fill(slot, std::make_shared<io::Tensor>(std::move(tensor)));
+      if (slot.tensor.buffer == buffer && (slot.brought || shared_too)) fill(slot, tensor);
     }
   }
 }

@@ -94,7 +94,7 @@ NDArray State::array_of(const Place& place, const plan::Buffer& buffer, int64_t 
   view.strides = ndarray::row_major(view.shape);
   if (buffer.batch_axis >= 0) view.shape[buffer.batch_axis] = rows * buffer.batch_unit;
   // The group, which keeps the layouts of what is shared, is kept; a layout in the Plan lives as long as the program.
-  if (!is_plain(buffer)) view.packed = std::shared_ptr<const plan::Buffer>(group, &buffer);
+  if (!core::is_plain(buffer)) view.packed = std::shared_ptr<const plan::Buffer>(group, &buffer);
   return ndarray::wrap(std::move(view));
 }
 

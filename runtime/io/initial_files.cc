@@ -2,6 +2,7 @@
 #include "runtime/io/initial_files.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -17,10 +18,11 @@ namespace mxc::io {
 namespace {
 
 // What a file holds, by name; an error stands for an array of a kind that is not read.
-using Tensors = std::map<std::string, absl::StatusOr<Tensor>>;
+using SharedTensor = std::shared_ptr<const Tensor>;
+using Tensors = std::map<std::string, absl::StatusOr<SharedTensor>>;
 
-Tensor tensor_of(std::string name, NpyArray array) {
-  return {std::move(name), array.dtype, std::move(array.shape), std::move(array.bytes)};
+SharedTensor tensor_of(std::string name, NpyArray array) {
+  return std::make_shared<Tensor>(Tensor{std::move(name), array.dtype, std::move(array.shape), std::move(array.bytes)});
 }
 
 absl::StatusOr<Tensors> read_tensors(const std::string& path) {
@@ -41,35 +43,34 @@ absl::StatusOr<Tensors> read_tensors(const std::string& path) {
   } else {
     auto file = read_safetensors(path);
     if (!file.ok()) return file.status();
-    for (Tensor& tensor : file->tensors) tensors.emplace(tensor.name, std::move(tensor));
+    for (Tensor& tensor : file->tensors) {
+      const std::string name = tensor.name;
+      tensors.emplace(name, std::make_shared<Tensor>(std::move(tensor)));
+    }
   }
   return tensors;
 }
 
-std::string described(plan::DType dtype, const std::vector<int64_t>& shape) {
-  return absl::StrCat(shape_text(shape), " ", core::dtype_name(dtype));
-}
-
-absl::StatusOr<Tensor> find(const plan::Buffer& buffer, const std::string& path, const std::string& tensor,
-                            const absl::StatusOr<Tensors>& tensors) {
+absl::StatusOr<SharedTensor> find(const plan::Buffer& buffer, const std::string& path, const std::string& tensor,
+                                  const absl::StatusOr<Tensors>& tensors) {
   if (!tensors.ok()) return tensors.status();
   const auto found = tensors->find(tensor);
   if (found == tensors->end()) return absl::InvalidArgumentError(absl::StrCat(path, ": there is no tensor '", tensor, "' in it"));
   if (!found->second.ok()) return found->second.status();
-  const Tensor& given = *found->second;
-  const std::vector<int64_t> shape(buffer.dims, buffer.dims + buffer.rank);
+  const Tensor& given = **found->second;
+  const std::vector<int64_t> shape = shape_of(buffer);
   if (given.dtype != buffer.dtype || given.shape != shape) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", tensor.empty() ? "the array" : absl::StrCat("tensor '", tensor, "'"), " is ",
                                                    described(given.dtype, given.shape), ", the parameter is ",
                                                    described(buffer.dtype, shape)));
   }
-  return given;
+  return found->second;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::pair<uint32_t, Tensor>>> read_initial_files(const core::PlanView& view) {
-  std::vector<std::pair<uint32_t, Tensor>> given;
+absl::StatusOr<std::vector<std::pair<uint32_t, SharedTensor>>> read_initial_files(const core::PlanView& view) {
+  std::vector<std::pair<uint32_t, SharedTensor>> given;
   std::map<std::string, absl::StatusOr<Tensors>> files;
   for (uint32_t index : view.parameters()) {
     const plan::Buffer& buffer = view.buffer(index);

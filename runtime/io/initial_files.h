@@ -3,6 +3,8 @@
 // in no program.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,6 @@ namespace mxc::io {
 // FILE.npy holds one array; FILE.npz and FILE.safetensors hold several, by name. Error (invalid argument, or unimplemented for a kind of
 // array that is not read), with the parameter and the file: the file cannot be read or is damaged, has no tensor of the name, or one of
 // another shape or dtype.
-absl::StatusOr<std::vector<std::pair<uint32_t, Tensor>>> read_initial_files(const core::PlanView& view);
+absl::StatusOr<std::vector<std::pair<uint32_t, std::shared_ptr<const Tensor>>>> read_initial_files(const core::PlanView& view);
 
 }  // namespace mxc::io

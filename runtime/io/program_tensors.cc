@@ -16,12 +16,6 @@ bool overlaps(const plan::Buffer& a, const plan::Buffer& b) {
   return a.device == b.device && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-std::vector<int64_t> shape_of(const plan::Buffer& buffer) { return {buffer.dims, buffer.dims + buffer.rank}; }
-
-std::string described(plan::DType dtype, const std::vector<int64_t>& shape) {
-  return absl::StrCat(shape_text(shape), " ", core::dtype_name(dtype));
-}
-
 absl::Status refuse(const core::PlanView& view, const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": not a checkpoint of model '", program_name(view), "': ", why));
 }
@@ -74,6 +68,12 @@ absl::Status check_tensors(const core::PlanView& view, const std::vector<Program
 }
 
 }  // namespace
+
+std::vector<int64_t> shape_of(const plan::Buffer& buffer) { return {buffer.dims, buffer.dims + buffer.rank}; }
+
+std::string described(plan::DType dtype, const std::vector<int64_t>& shape) {
+  return absl::StrCat(shape_text(shape), " ", core::dtype_name(dtype));
+}
 
 std::vector<ProgramTensor> program_tensors(const core::PlanView& view) {
   std::vector<ProgramTensor> tensors;

@@ -31,6 +31,13 @@ std::vector<ProgramTensor> program_tensors(const core::PlanView& view);
 std::string program_fact(const core::PlanView& view, const char* key, const char* fallback = "");
 inline std::string program_name(const core::PlanView& view) { return program_fact(view, "model", "model"); }
 
+// True for the scalars that the runtime itself counts or is told by other means: step, seed.
+inline bool is_internal_hyper(const std::string& name) { return name == "step" || name == "seed"; }
+
+std::vector<int64_t> shape_of(const plan::Buffer& buffer);
+// "20x6 f32".
+std::string described(plan::DType dtype, const std::vector<int64_t>& shape);
+
 // The command that makes the program with another optimizer.
 std::string recompile_command(const core::PlanView& view, const std::string& optimizer);
 

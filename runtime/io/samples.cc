@@ -45,13 +45,7 @@ std::vector<int64_t> sample_shape(const plan::Buffer& buffer) {
   return shape;
 }
 
-bool is_sample_major(const plan::Buffer& buffer) {
-  if (buffer.batch_axis != 0 || buffer.block_axis >= 0) return false;
-  for (int axis = 0; axis < buffer.rank; ++axis) {
-    if (buffer.order[axis] != axis) return false;
-  }
-  return true;
-}
+bool is_sample_major(const plan::Buffer& buffer) { return buffer.batch_axis == 0 && core::is_plain(buffer); }
 
 void pack_samples(const plan::Buffer& buffer, int64_t n, const void* rows, std::vector<char>* scratch, void* physical) {
   if (buffer.batch_axis == 0) return core::pack(buffer, n, rows, physical);

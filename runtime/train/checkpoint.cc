@@ -88,7 +88,7 @@ void read_sums(const core::PlanView& view, MetadataReader* reader, Progress* pro
 void read_hypers(const core::PlanView& view, const io::TensorFile& file, MetadataReader* reader, Progress* progress) {
   for (const plan::Hyper& hyper : view.hypers()) {
     const std::string name = view.text(hyper.name), key = "hyper." + name;
-    if (is_internal_hyper(name)) continue;
+    if (io::is_internal_hyper(name)) continue;
     const double value = progress->hypers[name] = reader->real(key);
     const std::string fault = hyper_fault(name, view.buffer(hyper.buffer).dtype, hyper.default_value, value);
     if (!fault.empty()) reader->refuse(key, fault.substr(0, fault.find(", not")));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/io/dataset.h"
+#include "runtime/io/program_tensors.h"
 #include "runtime/train/event_log.h"
 #include "runtime/train/model.h"
 #include "runtime/train/options.h"
@@ -19,10 +20,8 @@ const char* output_kind(plan::OutputKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-std::vector<int64_t> shape_of(const plan::Buffer& buffer) { return {buffer.dims, buffer.dims + buffer.rank}; }
-
 std::string type_text(const plan::Buffer& buffer) {
-  return absl::StrCat(core::dtype_name(buffer.dtype), " ", io::shape_text(shape_of(buffer)));
+  return absl::StrCat(core::dtype_name(buffer.dtype), " ", io::shape_text(io::shape_of(buffer)));
 }
 
 // Steps and blocks' steps of a graph, each counted once.
@@ -105,7 +104,7 @@ void add_memory(const core::PlanView& view, std::string* out) {
 std::vector<plan::Hyper> settable_hypers(const core::PlanView& view) {
   std::vector<plan::Hyper> hypers;
   for (const plan::Hyper& hyper : view.hypers()) {
-    if (!is_internal_hyper(view.text(hyper.name))) hypers.push_back(hyper);
+    if (!io::is_internal_hyper(view.text(hyper.name))) hypers.push_back(hyper);
   }
   return hypers;
 }
@@ -117,7 +116,7 @@ void add_hypers(const core::PlanView& view, std::string* out) {
   for (const plan::Hyper& hyper : hypers) absl::StrAppendFormat(out, "  %s %g\n", view.text(hyper.name), hyper.default_value);
 }
 
-std::string json_shape(const plan::Buffer& buffer) { return absl::StrCat("[", absl::StrJoin(shape_of(buffer), ","), "]"); }
+std::string json_shape(const plan::Buffer& buffer) { return absl::StrCat("[", absl::StrJoin(io::shape_of(buffer), ","), "]"); }
 
 std::string json_tensor(const core::PlanView& view, uint32_t name, const plan::Buffer& buffer) {
   return absl::StrCat("{\"name\":", json_string(view.text(name)), ",\"dtype\":\"", core::dtype_name(buffer.dtype),

@@ -48,6 +48,8 @@ absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program,
   return model;
 }
 
+std::string Model::name() const { return io::program_name(view_); }
+
 std::string Model::fact(const char* key, const char* fallback) const { return io::program_fact(view_, key, fallback); }
 
 void Model::set_hyper(const char* name, double value) {

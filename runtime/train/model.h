@@ -33,7 +33,7 @@ class Model {
   const engine::Variable& memory() const { return memory_; }
   int threads() const { return pool_.threads(); }
 
-  std::string name() const { return fact("model", "model"); }
+  std::string name() const;
   std::string fact(const char* key, const char* fallback = "") const;
 
   // Writes a hyper-parameter if the program has one of that name. Integers arrive exactly in integer buffers.

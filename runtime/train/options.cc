@@ -26,11 +26,6 @@ constexpr char kDataHelp[] =
     "random:COUNT; parameters after '?', for all of them: "
     "INPUT=FIELD, holdout=F, holdout_seed=K (docs/training.md has those of each kind)";
 
-std::string model_name(const core::PlanView& view) {
-  const char* name = view.find_fact("model");
-  return name == nullptr ? "model" : name;
-}
-
 std::string flag_of(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name;
@@ -78,7 +73,7 @@ void add_threads(CLI::App* verb, Options* options) {
 void add_hypers(CLI::App* verb, const core::PlanView& view, Options* options) {
   for (const plan::Hyper& hyper : view.hypers()) {
     const std::string name = view.text(hyper.name);
-    if (is_internal_hyper(name)) continue;
+    if (io::is_internal_hyper(name)) continue;
     std::ostringstream help;
     help << "hyper-parameter (default " << hyper.default_value << ")";
     const auto take = [options, name, dtype = view.buffer(hyper.buffer).dtype, compiled = hyper.default_value](const double& value) {
@@ -115,14 +110,14 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
                  "end the training when a tensor is NaN or infinite, and name it; slower, and free when not asked for");
   add_name(verb, "--log", &options->log, "write what happens as lines of JSON")->type_name("FILE");
   add_name(verb, "--trace", &options->trace, "write what ran when, in the format of chrome://tracing")->type_name("FILE");
-  add_name(verb, "--save", &options->save, "where the trained model goes (default " + model_name(view) + ".safetensors)")
+  add_name(verb, "--save", &options->save, "where the trained model goes (default " + io::program_name(view) + ".safetensors)")
       ->type_name("FILE");
   add_name(verb, "--checkpoint-dir", &options->checkpoint_dir, "also keep a checkpoint of every epoch here")->type_name("DIR");
   add_name(verb, "--resume", &options->resume, "go on from a checkpoint, bit for bit as if never interrupted")->type_name("FILE");
 }
 
 void add_load(CLI::App* verb, const core::PlanView& view, Options* options) {
-  add_name(verb, "--load", &options->load, "the trained model")->default_str(model_name(view) + ".safetensors")->type_name("FILE");
+  add_name(verb, "--load", &options->load, "the trained model")->default_str(io::program_name(view) + ".safetensors")->type_name("FILE");
   add_name(verb, "--data", &options->data, kDataHelp)->required()->type_name("SOURCE");
   add_integer<int64_t>(verb, "--batch", 1, kMost, &options->batch, "samples in a run");
   add_threads(verb, options);
@@ -190,10 +185,10 @@ std::string fault_of_values(const core::PlanView& view, const Options& options) 
   if (options.batch.has_value() && most > 0 && *options.batch > most) {
     return absl::StrCat("--batch ", *options.batch, ": the model was compiled for at most ", most);
   }
-  const char* compiled = view.find_fact("optimizer");
-  if (!options.optimizer.empty() && (compiled == nullptr || options.optimizer != compiled)) {
-    return absl::StrCat("--optimizer ", options.optimizer, ": this program was compiled with '", compiled == nullptr ? "" : compiled,
-                        "'; recompile: ", io::recompile_command(view, options.optimizer));
+  const std::string compiled = io::program_fact(view, "optimizer");
+  if (!options.optimizer.empty() && options.optimizer != compiled) {
+    return absl::StrCat("--optimizer ", options.optimizer, ": this program was compiled with '", compiled, "'; recompile: ",
+                        io::recompile_command(view, options.optimizer));
   }
   if (options.schedule.has_value()) {
     if (auto schedule = parse_schedule(*options.schedule); !schedule.ok()) {
@@ -208,14 +203,11 @@ std::string fault_of_values(const core::PlanView& view, const Options& options) 
 
 }  // namespace
 
-bool is_internal_hyper(const std::string& name) { return name == "step" || name == "seed"; }
-
 int parse_options(int argc, const char* const* argv, const core::PlanView& view, std::string* out, std::string* error,
                   Options* options) {
-  const std::string name = model_name(view);
+  const std::string name = io::program_name(view);
   CLI::App app(name + ": a model compiled by mxc", name);
-  const char* version = view.find_fact("compiler");
-  app.set_version_flag("--version", name + " (compiled by " + (version == nullptr ? "mxc" : version) + ")");
+  app.set_version_flag("--version", name + " (compiled by " + io::program_fact(view, "compiler", "mxc") + ")");
   app.require_subcommand(1);
   add_train(&app, view, options);
   CLI::App* eval = app.add_subcommand("eval", "loss and metrics over the test part of the data (or all of it, if there is none)");

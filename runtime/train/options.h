@@ -48,7 +48,4 @@ struct Options {
 int parse_options(int argc, const char* const* argv, const core::PlanView& view, std::string* out, std::string* error,
                   Options* options);
 
-// True for the scalars that the trainer itself counts or is told by other flags: step, seed.
-bool is_internal_hyper(const std::string& name);
-
 }  // namespace mxc::train

@@ -14,6 +14,7 @@
 #include "runtime/core/layout.h"
 #include "runtime/io/atomic_file.h"
 #include "runtime/io/initial_files.h"
+#include "runtime/io/program_tensors.h"
 #include "runtime/io/sources.h"
 #include "runtime/io/shuffle.h"
 #include "runtime/train/checkpoint.h"
@@ -136,7 +137,7 @@ absl::Status Training::initialise() {
   if (!given.ok()) return given.status();
   for (const auto& [index, tensor] : *given) {
     const plan::Buffer& buffer = model_->view().buffer(index);
-    core::pack(buffer, core::batch_capacity(buffer), tensor.bytes.data(), model_->storage().address(buffer));
+    core::pack(buffer, core::batch_capacity(buffer), tensor->bytes.data(), model_->storage().address(buffer));
   }
   return absl::OkStatus();
 }
@@ -184,7 +185,7 @@ absl::Status Training::settle_settings() {
   schedule_ = *schedule;
   for (const plan::Hyper& hyper : model_->view().hypers()) {
     const std::string name = model_->view().text(hyper.name);
-    if (is_internal_hyper(name)) continue;
+    if (io::is_internal_hyper(name)) continue;
     progress_.hypers.try_emplace(name, hyper.default_value);
     if (const auto given = options_.hypers.find(name); given != options_.hypers.end()) progress_.hypers[name] = given->second;
     model_->set_hyper(name.c_str(), progress_.hypers[name]);

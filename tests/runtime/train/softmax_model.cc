@@ -165,6 +165,11 @@ struct Shared {
   uint32_t image, label, weight, bias;
 };
 
+BufferSpec weight_spec(const ModelChoices& choices) {
+  if (choices.plain_weight) return {.name = choices.weight, .dims = {kC, kP}};
+  return {.name = choices.weight, .dims = {kC, kP}, .order = {1, 0}, .block_axis = 1, .block = kBlock};
+}
+
 // Items: forward, measure | error, gradients of weight, bias and image.
 void add_forward_backward(PlanBuilder& b, const Shared& s, const ModelChoices& choices, const Kernels& kernels) {
   using plan::GraphKind, plan::OutputKind, plan::Role, plan::Space;
@@ -173,12 +178,9 @@ void add_forward_backward(PlanBuilder& b, const Shared& s, const ModelChoices& c
     spec.role = Role::output;
     return b.buffer(spec);
   };
-  const std::string weight = choices.weight;
-  BufferSpec blocked = {.name = weight, .dims = {kC, kP}, .order = {1, 0}, .block_axis = 1, .block = kBlock};
-  if (choices.plain_weight) blocked = {.name = weight, .dims = {kC, kP}};
   const uint32_t probability = result({.name = "probability", .dims = {choices.batch, kC}, .batch_axis = 0});
   const uint32_t loss = result({.name = "loss"}), accuracy = result({.name = "accuracy"});
-  const uint32_t weight_grad = result(blocked), bias_grad = result({.name = "dense0.bias", .dims = {kC}});
+  const uint32_t weight_grad = result(weight_spec(choices)), bias_grad = result({.name = "dense0.bias", .dims = {kC}});
   const uint32_t image_grad = result({.name = "image", .dims = {choices.batch, 1, 8, 8}, .batch_axis = 0});
   const uint32_t error = b.buffer({.name = "error", .dims = {choices.batch, kC}, .batch_axis = 0});
   b.begin_graph("forward_backward", GraphKind::user, choices.batch);
@@ -211,13 +213,11 @@ BuiltPlan softmax_plan(const ModelChoices& choices) {
   b.fact("optimizer", "sgd");
   b.fact("hash", "0123abcd");
   for (const auto& [key, value] : choices.facts) b.fact(key, value);
-  const std::string name = choices.weight;
-  BufferSpec blocked = {.name = name, .dims = {kC, kP}, .order = {1, 0}, .block_axis = 1, .block = kBlock};
-  if (choices.plain_weight) blocked = {.name = name, .dims = {kC, kP}};
-  const uint32_t weight = b.parameter(blocked);
+  BufferSpec of_weight = weight_spec(choices);
+  const uint32_t weight = b.parameter(of_weight);
   const uint32_t bias = b.parameter({.name = "dense0.bias", .dims = {choices.classes_in_file}});
-  blocked.name = name + "/momentum";
-  const uint32_t weight_slot = b.optimizer_slot(blocked);
+  of_weight.name += "/momentum";
+  const uint32_t weight_slot = b.optimizer_slot(of_weight);
   const uint32_t bias_slot = b.optimizer_slot({.name = "dense0.bias/momentum", .dims = {choices.classes_in_file}});
   const uint32_t counter =
       b.buffer({.name = "counter", .dims = {1}, .dtype = DType::i64, .space = Space::persistent, .role = Role::state});
