@@ -21,7 +21,7 @@ Extents moved(int rank, int from, int to) {
 // Calls a kernel for each row. Result: a row of `result_length` elements for each.
 NDArray for_each_row(const char* name, const Kernel& kernel, const Rows& rows, const Dims& shape, int64_t result_length) {
   const Array& from = *Access::peek(rows.array);
-  NDArray out = new_result(*from.chunk->engine, from.chunk->device, kernel.result, shape);
+  NDArray out = new_result(from, kernel.result, shape);
   if (Access::peek(out)->elements == 0) return out;
   const ChunkRef to = Access::peek(out)->chunk;
   const int64_t row_bytes = rows.length * bytes_of(from.dtype), result_bytes = result_length * bytes_of(kernel.result);

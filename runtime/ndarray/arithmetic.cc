@@ -12,8 +12,12 @@ using namespace ndarray;
 
 namespace {
 
+// Whether a held product may be added or subtracted in the same pass.
+enum class Fusion { none, add, subtract };
+
 struct Op {
   const char* name;
+  Fusion fusion = Fusion::none;
   const KernelFamily* family = find_family(name);
 };
 
@@ -43,10 +47,6 @@ Pointwise call_of(const Op& which, Here here, std::initializer_list<ArrayOperand
   return call;
 }
 
-NDArray binary(const Op& op, ArrayOperand& a, ArrayOperand& b, Here here) {
-  return compute(call_of(op, here, {&a, &b}));
-}
-
 struct Pairs {
   const KernelFamily *mul_add = find_family("mul_add"), *mul_sub = find_family("mul_sub"), *sub_mul = find_family("sub_mul");
 };
@@ -55,10 +55,12 @@ const Pairs& pairs() {
   return pairs;
 }
 
-// a + b or a - b as one operation, where one of them is a held product of which this call has the last handle. False: it is not so.
-bool fuse(Pointwise& call, bool subtract) {
+// Makes a + b or a - b one operation where one of them is a held product of which this call has the last handle.
+void fuse(Pointwise& call, Fusion fusion) {
+  if (fusion == Fusion::none) return;
+  const bool subtract = fusion == Fusion::subtract;
   const KernelFamily* family = subtract ? pairs().sub_mul : pairs().mul_add;
-  if (family == nullptr || family->find(call.dtype) == nullptr) return false;
+  if (family == nullptr || family->find(call.dtype) == nullptr) return;
   for (int i : {1, 0}) {
     if (call.operands[i].array.empty() || call.operands[1 - i].array.empty()) continue;
     auto product = take_product(call.operands[i].array);
@@ -72,21 +74,20 @@ bool fuse(Pointwise& call, bool subtract) {
       if (subtract) family = pairs().mul_sub;
     }
     call.family = family;
-    return true;
+    return;
   }
-  return false;
 }
 
-NDArray add_or_subtract(const Op& op, ArrayOperand& a, ArrayOperand& b, bool subtract) {
-  Pointwise call = call_of(op, a.where, {&a, &b});
-  fuse(call, subtract);
+NDArray binary(const Op& op, ArrayOperand& a, ArrayOperand& b, Here here) {
+  Pointwise call = call_of(op, here, {&a, &b});
+  fuse(call, op.fusion);
   return compute(std::move(call));
 }
 
-void update(const Op& op, const NDArray& target, ArrayOperand& other, bool may_fuse, bool subtract) {
+void update(const Op& op, const NDArray& target, ArrayOperand& other) {
   ArrayOperand self(target, other.where);
   Pointwise call = call_of(op, other.where, {&self, &other});
-  if (may_fuse) fuse(call, subtract);
+  fuse(call, op.fusion);
   compute_into(std::move(call), target);
 }
 
@@ -102,12 +103,12 @@ const KernelFamily* family_called(const char* op) {
 }  // namespace
 
 NDArray operator+(ArrayOperand a, ArrayOperand b) {
-  static const Op op{"add"};
-  return add_or_subtract(op, a, b, false);
+  static const Op op{"add", Fusion::add};
+  return binary(op, a, b, a.where);
 }
 NDArray operator-(ArrayOperand a, ArrayOperand b) {
-  static const Op op{"sub"};
-  return add_or_subtract(op, a, b, true);
+  static const Op op{"sub", Fusion::subtract};
+  return binary(op, a, b, a.where);
 }
 NDArray operator*(ArrayOperand a, ArrayOperand b) {
   static const Op op{"mul"};
@@ -137,23 +138,23 @@ NDArray minimum(ArrayOperand a, ArrayOperand b, Here here) {
 }
 
 const NDArray& NDArray::operator+=(ArrayOperand other) const {
-  static const Op op{"add"};
-  update(op, *this, other, true, false);
+  static const Op op{"add", Fusion::add};
+  update(op, *this, other);
   return *this;
 }
 const NDArray& NDArray::operator-=(ArrayOperand other) const {
-  static const Op op{"sub"};
-  update(op, *this, other, true, true);
+  static const Op op{"sub", Fusion::subtract};
+  update(op, *this, other);
   return *this;
 }
 const NDArray& NDArray::operator*=(ArrayOperand other) const {
   static const Op op{"mul"};
-  update(op, *this, other, false, false);
+  update(op, *this, other);
   return *this;
 }
 const NDArray& NDArray::operator/=(ArrayOperand other) const {
   static const Op op{"div"};
-  update(op, *this, other, false, false);
+  update(op, *this, other);
   return *this;
 }
 
@@ -202,7 +203,7 @@ NDArray unary(const char* op, NDArray x, Here here) {
     fail(op, "there is no such operation on one array", here);
   }
   ArrayOperand operand(std::move(x), here);
-  return compute(call_of({family->name, family}, here, {&operand}));
+  return compute(call_of({family->name, Fusion::none, family}, here, {&operand}));
 }
 
 NDArray where(NDArray condition, ArrayOperand a, ArrayOperand b, Here here) {
@@ -240,8 +241,7 @@ NDArray elu(NDArray x, double alpha, Here here) {
 NDArray NDArray::cast(DType dtype, Here here) const {
   const Array& from = get(*this, "cast", here);
   if (from.dtype == to_plan(dtype)) return *this;
-  const KernelFamily* family = family_called(absl::StrCat("cast.", core::dtype_name(to_plan(dtype))).c_str());
-  return compute({"cast", family, from.dtype, here, 1, {{*this}}});
+  return compute({"cast", cast_family(to_plan(dtype)), from.dtype, here, 1, {{*this}}});
 }
 
 }  // namespace mxc

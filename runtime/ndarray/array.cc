@@ -1,9 +1,11 @@
 // Handles, what they point to, and the checks that all operations share.
 #include "runtime/ndarray/array.h"
 
+#include <cstring>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/engine/default_engine.h"
 #include "runtime/ndarray/held.h"
 
 namespace mxc {
@@ -56,6 +58,16 @@ NDArray new_result(engine::Engine& engine, Device device, plan::DType dtype, con
   const int64_t bytes = count(shape) * bytes_of(dtype);
   NDArray array = wrap({make_chunk(engine, static_cast<uint64_t>(bytes), device), dtype, 0, shape, row_major(shape)});
   Access::peek(array)->result = true;
+  return array;
+}
+
+NDArray new_filled(const char* op, plan::DType dtype, const Dims& shape, const void* values, Here here) {
+  NDArray array = new_result(engine::default_engine(), cpu(), dtype, shape);
+  Chunk& chunk = *Access::peek(array)->chunk;
+  if (chunk.bytes == 0) return array;
+  // Nothing is queued for it yet: it may be written at once.
+  if (chunk.ensure() == nullptr) fail(op, absl::StrCat("no memory for ", chunk.bytes, " bytes"), here);
+  std::memcpy(chunk.memory, values, chunk.bytes);
   return array;
 }
 
@@ -116,6 +128,12 @@ void check_dtype(const char* op, const Array& a, const Array& b, Here here) {
   fail(op, absl::StrCat("dtypes ", type_name(a.dtype), " and ", type_name(b.dtype), " of arrays of shapes ", text(a.shape), " and ",
                         text(b.shape), " differ: cast one of them"),
        here);
+}
+
+void check_alike(const char* op, const Dims& a, const Dims& b, int axis, Here here) {
+  bool alike = a.size() == b.size();
+  for (int i = 0; alike && i < a.size(); ++i) alike = i == axis || a[i] == b[i];
+  if (!alike) fail(op, absl::StrCat("shapes ", text(a), " and ", text(b), " differ beyond axis ", axis), here);
 }
 
 }  // namespace mxc::ndarray

@@ -71,6 +71,12 @@ ndarray::View view_of(const NDArray& array, Here here = Here::current());
 // A new array, plain and contiguous, of which nothing is computed yet.
 NDArray new_result(engine::Engine& engine, Device device, plan::DType dtype, const Dims& shape);
 
+inline NDArray new_result(const Array& like, plan::DType dtype, const Dims& shape) {
+  return new_result(*like.chunk->engine, like.chunk->device, dtype, shape);
+}
+// A new array on the CPU with these elements, row-major. Error: no memory.
+NDArray new_filled(const char* op, plan::DType dtype, const Dims& shape, const void* values, Here here);
+
 // Is this handle all that refers to the memory, so that an operation may put its result there?
 bool is_last(const NDArray& array);
 
@@ -89,5 +95,7 @@ Dims checked_shape(const char* op, const Extents& extents, plan::DType dtype, He
 // The engine and device of both. Error: they differ.
 void check_together(const char* op, const Array& a, const Array& b, Here here);
 void check_dtype(const char* op, const Array& a, const Array& b, Here here);
+// The shapes may differ along the axis alone.
+void check_alike(const char* op, const Dims& a, const Dims& b, int axis, Here here);
 
 }  // namespace mxc::ndarray

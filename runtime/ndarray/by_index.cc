@@ -1,6 +1,5 @@
 // Elements by index. Indices are read when the operation runs; one that is out of range is its error.
 #include <cstring>
-#include <limits>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -10,39 +9,38 @@
 namespace mxc::ndarray {
 namespace {
 
-// Indices along an axis, in a run of memory.
-struct Indices {
-  NDArray array;
-  bool wide;  // i64, else i32
-};
-
-Indices checked_indices(const char* op, const NDArray& indices, Here here) {
+// Indices along an axis, in a run of memory. Error: not i32 or i64.
+NDArray checked_indices(const char* op, const NDArray& indices, Here here) {
   const Array& array = get(indices, op, here);
   if (array.dtype != plan::DType::i32 && array.dtype != plan::DType::i64) {
     fail(op, absl::StrCat("the indices are ", type_name(array.dtype), ", not i32 or i64"), here);
   }
-  return {as_run(indices, op, here), array.dtype == plan::DType::i64};
+  return as_run(indices, op, here);
 }
 
 // A pass over indices: reads them one by one, checked.
 struct Reader {
   ChunkRef chunk;
   int64_t at;  // bytes
-  bool wide;
+  bool wide;       // i64, else i32
   int64_t extent;  // of the axis
   Dims shape;      // of the indices, for the message
 
+  int64_t given(int64_t place) const {
+    const char* element = static_cast<const char*>(chunk->memory) + at + place * (wide ? 8 : 4);
+    if (wide) {
+      int64_t index;
+      std::memcpy(&index, element, 8);
+      return index;
+    }
+    int32_t narrow;
+    std::memcpy(&narrow, element, 4);
+    return narrow;
+  }
+
   // The index at a place, from the front; -1 if it is out of range.
   int64_t operator()(int64_t place) const {
-    const char* element = static_cast<const char*>(chunk->memory) + at + place * (wide ? 8 : 4);
-    int64_t index = 0;
-    if (wide) {
-      std::memcpy(&index, element, 8);
-    } else {
-      int32_t narrow;
-      std::memcpy(&narrow, element, 4);
-      index = narrow;
-    }
+    const int64_t index = given(place);
     if (index < -extent || index >= extent) return -1;
     return index < 0 ? index + extent : index;
   }
@@ -54,17 +52,12 @@ struct Reader {
       where[axis] = rest % shape[axis];
       rest /= shape[axis];
     }
-    Reader unchecked = *this;
-    unchecked.extent = std::numeric_limits<int64_t>::max();
-    int64_t value = unchecked(place);
-    if (value > std::numeric_limits<int64_t>::max() / 2) value -= std::numeric_limits<int64_t>::max();  // it was negative
-    return absl::OutOfRangeError(absl::StrCat("index ", value, " at ", text(where), " is outside of an axis of ", extent));
+    return absl::OutOfRangeError(absl::StrCat("index ", given(place), " at ", text(where), " is outside of an axis of ", extent));
   }
 };
 
-Reader reader(const Indices& indices, int64_t extent) {
-  const Array& array = *Access::peek(indices.array);
-  return {array.chunk, array.offset * bytes_of(array.dtype), indices.wide, extent, array.shape};
+Reader reader(const Array& indices, int64_t extent) {
+  return {indices.chunk, indices.offset * bytes_of(indices.dtype), indices.dtype == plan::DType::i64, extent, indices.shape};
 }
 
 absl::Status not_ready(const Chunk& out) {
@@ -75,17 +68,17 @@ absl::Status not_ready(const Chunk& out) {
 struct Take {
   Reader index;
   ChunkRef in, out;
-  int64_t at, outer, indices, extent, block;
+  int64_t at, outer, indices, block;
 
   absl::Status run() const {
-    if (out->ensure() == nullptr || (in->memory == nullptr && extent > 0) || index.chunk->memory == nullptr) return not_ready(*out);
+    if (out->ensure() == nullptr || (in->memory == nullptr && index.extent > 0) || index.chunk->memory == nullptr) return not_ready(*out);
     const char* from = static_cast<const char*>(in->memory) + at;
     char* to = static_cast<char*>(out->memory);
     for (int64_t i = 0; i < indices; ++i) {
       const int64_t chosen = index(i);
       if (chosen < 0) return index.error(i);
       for (int64_t o = 0; o < outer; ++o) {
-        std::memcpy(to + (o * indices + i) * block, from + (o * extent + chosen) * block, static_cast<size_t>(block));
+        std::memcpy(to + (o * indices + i) * block, from + (o * index.extent + chosen) * block, static_cast<size_t>(block));
       }
     }
     return absl::OkStatus();
@@ -96,7 +89,7 @@ struct Take {
 struct Pick {
   Reader index;
   ChunkRef data, out;  // gather reads data; scatter reads values from it
-  int64_t at, outer, picked, extent, inner, element_bytes;
+  int64_t at, outer, picked, inner, element_bytes;
   bool scatters;
 
   absl::Status run() const {
@@ -107,7 +100,7 @@ struct Pick {
       const int64_t chosen = index(place);
       if (chosen < 0) return index.error(place);
       const int64_t o = place / (picked * inner), n = place % inner;
-      const int64_t far = (o * extent + chosen) * inner + n;
+      const int64_t far = (o * index.extent + chosen) * inner + n;
       const int64_t source = scatters ? place : far, target = scatters ? far : place;
       std::memcpy(to + target * element_bytes, from + source * element_bytes, static_cast<size_t>(element_bytes));
     }
@@ -147,13 +140,6 @@ int64_t product(const Dims& shape, int first, int last) {
   return result;
 }
 
-// The shapes may differ along the axis alone.
-void check_alike(const char* op, const Dims& x, const Dims& indices, int axis, Here here) {
-  bool alike = x.size() == indices.size();
-  for (int i = 0; alike && i < x.size(); ++i) alike = i == axis || x[i] == indices[i];
-  if (!alike) fail(op, absl::StrCat("shapes ", text(x), " and ", text(indices), " differ beyond axis ", axis), here);
-}
-
 }  // namespace
 }  // namespace mxc::ndarray
 
@@ -162,10 +148,10 @@ namespace mxc {
 using namespace ndarray;
 
 NDArray take(NDArray x, NDArray given, Axis along, Here here) {
-  const Indices indices = checked_indices("take", given, here);
+  const NDArray indices = checked_indices("take", given, here);
   const NDArray operand = as_run(x, "take", here);
   const Array& from = *Access::peek(operand);
-  const Array& places = *Access::peek(indices.array);
+  const Array& places = *Access::peek(indices);
   check_together("take", from, places, here);
   const int rank = from.shape.size(), axis = checked_axis("take", along.axis, rank, here);
   if (rank - 1 + places.shape.size() > plan::kMaxRank) {
@@ -174,66 +160,66 @@ NDArray take(NDArray x, NDArray given, Axis along, Here here) {
   Dims shape = from.shape;
   shape.erase(axis);
   for (int i = 0; i < places.shape.size(); ++i) shape.insert(axis + i, places.shape[i]);
-  NDArray out = new_result(*from.chunk->engine, from.chunk->device, from.dtype, shape);
+  NDArray out = new_result(from, from.dtype, shape);
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   const int64_t bytes = bytes_of(from.dtype);
-  auto body = std::make_unique<Take>(Take{reader(indices, from.shape[axis]), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
-                                          places.elements, from.shape[axis], product(from.shape, axis + 1, rank) * bytes});
+  auto body = std::make_unique<Take>(Take{reader(places, from.shape[axis]), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
+                                          places.elements, product(from.shape, axis + 1, rank) * bytes});
   ndarray::push("take", from.chunk, places.chunk, to.chunk, to.elements, std::move(body));
   return out;
 }
 
 NDArray gather(NDArray x, NDArray given, Axis along, Here here) {
-  const Indices indices = checked_indices("gather", given, here);
+  const NDArray indices = checked_indices("gather", given, here);
   const NDArray operand = as_run(x, "gather", here);
   const Array& from = *Access::peek(operand);
-  const Array& places = *Access::peek(indices.array);
+  const Array& places = *Access::peek(indices);
   check_together("gather", from, places, here);
   const int rank = from.shape.size(), axis = checked_axis("gather", along.axis, rank, here);
   check_alike("gather", from.shape, places.shape, axis, here);
-  NDArray out = new_result(*from.chunk->engine, from.chunk->device, from.dtype, places.shape);
+  NDArray out = new_result(from, from.dtype, places.shape);
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   const int64_t bytes = bytes_of(from.dtype);
-  auto body = std::make_unique<Pick>(Pick{reader(indices, from.shape[axis]), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
-                                          places.shape[axis], from.shape[axis], product(from.shape, axis + 1, rank), bytes, false});
+  auto body = std::make_unique<Pick>(Pick{reader(places, from.shape[axis]), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
+                                          places.shape[axis], product(from.shape, axis + 1, rank), bytes, false});
   ndarray::push("gather", from.chunk, places.chunk, to.chunk, to.elements, std::move(body));
   return out;
 }
 
 NDArray scatter(NDArray x, NDArray given, ArrayOperand values, Axis along, Here here) {
-  const Indices indices = checked_indices("scatter", given, here);
+  const NDArray indices = checked_indices("scatter", given, here);
   const Array& base = get(x, "scatter", here);
-  const Array& places = *Access::peek(indices.array);
+  const Array& places = *Access::peek(indices);
   check_together("scatter", base, places, here);
   const int rank = base.shape.size(), axis = checked_axis("scatter", along.axis, rank, here);
   check_alike("scatter", base.shape, places.shape, axis, here);
   // The values as an array of the indices' shape.
-  NDArray spread = new_result(*base.chunk->engine, base.chunk->device, base.dtype, places.shape);
+  NDArray spread = new_result(base, base.dtype, places.shape);
   spread.assign(std::move(values), here);
   NDArray out = x.copy(here);
   const Array& to = *Access::peek(out);
   const Array& from = *Access::peek(spread);
   if (places.elements == 0) return out;
   const int64_t bytes = bytes_of(base.dtype);
-  auto body = std::make_unique<Pick>(Pick{reader(indices, base.shape[axis]), from.chunk, to.chunk, 0, product(base.shape, 0, axis), places.shape[axis],
-                                          base.shape[axis], product(base.shape, axis + 1, rank), bytes, true});
+  auto body = std::make_unique<Pick>(Pick{reader(places, base.shape[axis]), from.chunk, to.chunk, 0, product(base.shape, 0, axis), places.shape[axis],
+                                          product(base.shape, axis + 1, rank), bytes, true});
   ndarray::push("scatter", from.chunk, places.chunk, to.chunk, places.elements, std::move(body));
   return out;
 }
 
 NDArray one_hot(NDArray given, int64_t depth, DType dtype, Here here) {
-  const Indices indices = checked_indices("one_hot", given, here);
-  const Array& places = *Access::peek(indices.array);
+  const NDArray indices = checked_indices("one_hot", given, here);
+  const Array& places = *Access::peek(indices);
   if (depth < 1) fail("one_hot", absl::StrCat("depth is ", depth, ": at least 1"), here);
   Extents extents = places.shape.vector();
   extents.push_back(depth);
   const plan::DType type = to_plan(dtype);
-  NDArray out = new_result(*places.chunk->engine, places.chunk->device, type, checked_shape("one_hot", extents, type, here));
+  NDArray out = new_result(places, type, checked_shape("one_hot", extents, type, here));
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
-  auto body = std::make_unique<OneHot>(OneHot{reader(indices, depth), to.chunk, places.elements, depth, bytes_of(type), element_bits("one_hot", 1, type, here)});
+  auto body = std::make_unique<OneHot>(OneHot{reader(places, depth), to.chunk, places.elements, depth, bytes_of(type), element_bits("one_hot", 1, type, here)});
   ndarray::push("one_hot", places.chunk, places.chunk, to.chunk, to.elements, std::move(body));
   return out;
 }

@@ -100,8 +100,7 @@ void copy_into(const NDArray& target, const NDArray& values) {
   body->element_bytes = bytes_of(to.dtype);
   body->from = from.chunk;
   body->to = to.chunk;
-  NDArray spread = values.broadcast_to(to.shape.vector());
-  body->source = {from.offset * body->element_bytes, Access::peek(spread)->strides};
+  body->source = {from.offset * body->element_bytes, spread_strides(from.shape, from.strides, to.shape)};
   body->target = {to.offset * body->element_bytes, to.strides};
   recover_if_failed(to, to.contiguous ? to.elements * body->element_bytes : 0);
   begin_write(*to.chunk);
@@ -113,7 +112,7 @@ void fill_with(const NDArray& target, uint64_t bits) {
   const Array& to = *Access::peek(target);
   if (to.elements == 0) return;
   if (to.packed != nullptr) {
-    NDArray values = new_result(*to.chunk->engine, to.chunk->device, to.dtype, to.shape);
+    NDArray values = new_result(to, to.dtype, to.shape);
     fill_with(values, bits);
     return write_packed(target, values);
   }
@@ -179,7 +178,7 @@ const ::mxc::View& ::mxc::View::operator=(ArrayOperand values) const {
 
 NDArray NDArray::copy(Here here) const {
   const Array& from = get(*this, "copy", here);
-  NDArray out = new_result(*from.chunk->engine, from.chunk->device, from.dtype, from.shape);
+  NDArray out = new_result(from, from.dtype, from.shape);
   copy_into(out, *this);
   return out;
 }

@@ -15,7 +15,7 @@ class Dims {
   Dims() = default;
   // Requires: at most kMaxRank values.
   Dims(std::initializer_list<int64_t> values) { append(values.begin(), values.end()); }
-  Dims(const std::vector<int64_t>& values) { append(values.begin(), values.end()); }
+  Dims(const std::vector<int64_t>& values) { append(values.data(), values.data() + values.size()); }
   Dims(const Dims& other) { append(other.begin(), other.end()); }
   Dims& operator=(const Dims& other) {
     if (this == &other) return *this;
@@ -62,9 +62,6 @@ class Dims {
   void append(const int64_t* first, const int64_t* last) {
     for (; first != last; ++first) values_[size_++] = *first;
   }
-  void append(std::vector<int64_t>::const_iterator first, std::vector<int64_t>::const_iterator last) {
-    for (; first != last; ++first) values_[size_++] = *first;
-  }
 
   int64_t values_[plan::kMaxRank];  // [0, size_) are meant
   int size_ = 0;
@@ -87,6 +84,12 @@ inline Dims row_major(const Dims& shape) {
 
 // Are these the strides of a row-major array without gaps? Axes of extent 1 may have any; so may all if an extent is 0.
 bool is_row_major(const Dims& shape, const Dims& strides);
+
+// Makes `shape` the shape that both broadcast to. False: they do not.
+bool broadcast(Dims* shape, const Dims& other);
+
+// Strides of an array of shape `own` within the shape `joint` that it broadcasts to: 0 along axes that it is repeated along.
+Dims spread_strides(const Dims& own, const Dims& strides, const Dims& joint);
 
 // "{2, 3}".
 std::string text(const Dims& dims);

@@ -1,8 +1,4 @@
 // Arrays in files: NumPy's formats and safetensors, written whole or not at all.
-#include <algorithm>
-#include <cstring>
-#include <string_view>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,7 +6,6 @@
 #include "runtime/io/npz.h"
 #include "runtime/io/read_file.h"
 #include "runtime/io/safetensors.h"
-#include "runtime/engine/default_engine.h"
 #include "runtime/ndarray/copy.h"
 
 namespace mxc {
@@ -39,18 +34,12 @@ void check_numpy_has(const std::string& path, const Array& array, Here here) {
 
 NDArray array_of(const std::string& path, plan::DType dtype, const std::vector<int64_t>& extents, const std::string& bytes, Here here) {
   if (extents.size() > plan::kMaxRank) fail("load", absl::StrCat(path, ": an array has ", extents.size(), " axes: at most ", plan::kMaxRank), here);
-  NDArray array = new_result(engine::default_engine(), cpu(), dtype, Dims(extents));
-  Chunk& chunk = *Access::peek(array)->chunk;
-  if (bytes.empty()) return array;
-  // Nothing is queued for it yet: it may be written at once.
-  if (chunk.ensure() == nullptr) fail("load", absl::StrCat("no memory for ", chunk.bytes, " bytes"), here);
-  std::memcpy(chunk.memory, bytes.data(), bytes.size());
-  return array;
+  return new_filled("load", dtype, Dims(extents), bytes.data(), here);
 }
 
 template <typename T>
-T value_or_throw(absl::StatusOr<T> value, const char* op, Here here) {
-  if (!value.ok()) fail(op, std::string(value.status().message()), here);
+T value_or_throw(absl::StatusOr<T> value, Here here) {
+  if (!value.ok()) fail("load", std::string(value.status().message()), here);
   return *std::move(value);
 }
 
@@ -108,13 +97,13 @@ void save(const std::string& path, const NamedArrays& arrays, Here here) {
 NamedArrays load_arrays(const std::string& path, Here here) {
   NamedArrays arrays;
   if (absl::EndsWith(path, ".npz")) {
-    for (auto& [name, values] : value_or_throw(io::read_npz(path), "load", here)) {
+    for (auto& [name, values] : value_or_throw(io::read_npz(path), here)) {
       arrays.emplace_back(name, array_of(path, values.dtype, values.shape, values.bytes, here));
     }
     return arrays;
   }
   if (absl::EndsWith(path, ".safetensors")) {
-    for (const io::Tensor& tensor : value_or_throw(io::read_safetensors(path), "load", here).tensors) {
+    for (const io::Tensor& tensor : value_or_throw(io::read_safetensors(path), here).tensors) {
       arrays.emplace_back(tensor.name, array_of(path, tensor.dtype, tensor.shape, tensor.bytes, here));
     }
     return arrays;
@@ -125,7 +114,7 @@ NamedArrays load_arrays(const std::string& path, Here here) {
 NDArray NDArray::load(const std::string& path, const std::string& name, Here here) {
   if (absl::EndsWith(path, ".npy")) {
     if (!name.empty()) fail("load", absl::StrCat(path, ": its array has no name, such as '", name, "'"), here);
-    const io::NpyArray values = value_or_throw(io::parse_npy(value_or_throw(io::read_file(path), "load", here), path), "load", here);
+    const io::NpyArray values = value_or_throw(io::parse_npy(value_or_throw(io::read_file(path), here), path), here);
     return array_of(path, values.dtype, values.shape, values.bytes, here);
   }
   NamedArrays arrays = load_arrays(path, here);

@@ -1,6 +1,4 @@
 // Joining arrays and cutting them apart: copies into views of the result, and views.
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/copy.h"
 #include "runtime/ndarray/pointwise.h"
@@ -15,9 +13,7 @@ namespace {
 void check_joins(const char* op, const Array& first, const Array& other, int axis, Here here) {
   check_together(op, first, other, here);
   check_dtype(op, first, other, here);
-  bool fits = first.shape.size() == other.shape.size();
-  for (int i = 0; fits && i < first.shape.size(); ++i) fits = i == axis || first.shape[i] == other.shape[i];
-  if (!fits) fail(op, absl::StrCat("shapes ", text(first.shape), " and ", text(other.shape), " differ beyond axis ", axis), here);
+  check_alike(op, first.shape, other.shape, axis, here);
 }
 
 NDArray concat_along(const char* op, const std::vector<NDArray>& arrays, int64_t axis_given, Here here) {
@@ -31,7 +27,7 @@ NDArray concat_along(const char* op, const std::vector<NDArray>& arrays, int64_t
     check_joins(op, first, part, axis, here);
     shape[axis] += part.shape[axis];
   }
-  NDArray out = new_result(*first.chunk->engine, first.chunk->device, first.dtype, checked_shape(op, shape.vector(), first.dtype, here));
+  NDArray out = new_result(first, first.dtype, checked_shape(op, shape.vector(), first.dtype, here));
   int64_t at = 0;
   for (const NDArray& array : arrays) {
     const int64_t extent = Access::peek(array)->shape[axis];
@@ -86,11 +82,9 @@ NDArray tile(const NDArray& x, const Extents& times, Here here) {
       result = result.slice(axis, 0, 0, 1, here);
       continue;
     }
-    // Blocks of axes [axis, end), once for each repetition: a new axis of the result, filled by broadcasting.
-    Extents shape = result.shape(here), wanted = shape;
-    shape[axis] = extent * repeats[axis];
+    Extents wanted = result.shape(here);
     wanted[axis] = extent * repeats[axis];
-    NDArray out = new_result(*array.chunk->engine, array.chunk->device, array.dtype, checked_shape("tile", wanted, array.dtype, here));
+    NDArray out = new_result(array, array.dtype, checked_shape("tile", wanted, array.dtype, here));
     for (int64_t i = 0; i < repeats[axis]; ++i) copy_into(out.slice(axis, i * extent, (i + 1) * extent, 1, here), result);
     result = out;
   }
@@ -108,7 +102,7 @@ NDArray pad(const NDArray& x, const Padding& padding, Here here) {
     if (padding.before[axis] < 0 || padding.after[axis] < 0) fail("pad", absl::StrCat("axis ", axis, " is padded by less than nothing"), here);
     shape[axis] += padding.before[axis] + padding.after[axis];
   }
-  NDArray out = new_result(*array.chunk->engine, array.chunk->device, array.dtype, checked_shape("pad", shape, array.dtype, here));
+  NDArray out = new_result(array, array.dtype, checked_shape("pad", shape, array.dtype, here));
   fill_with(out, element_bits("pad", padding.value, array.dtype, here));
   NDArray inside = out;
   for (size_t axis = 0; axis < rank; ++axis) {

@@ -51,10 +51,11 @@ const Kernel* find_kernel(std::string_view name, plan::DType dtype, unsigned sca
   return family ? family->find(dtype, scalars) : nullptr;
 }
 
-const Kernel* find_cast(plan::DType from, plan::DType to) {
-  constexpr std::string_view kNames[kDTypes] = {"cast.f32", "cast.f64", "cast.f16", "cast.bf16",   "cast.i8",
-                                                "cast.u8",  "cast.i32", "cast.i64", "cast.boolean"};
-  return find_kernel(kNames[static_cast<int>(to)], from);
+const KernelFamily* cast_family(plan::DType to) {
+  static const KernelFamily* const kFamilies[kDTypes] = {find_family("cast.f32"), find_family("cast.f64"), find_family("cast.f16"),
+                                                         find_family("cast.bf16"), find_family("cast.i8"), find_family("cast.u8"),
+                                                         find_family("cast.i32"), find_family("cast.i64"), find_family("cast.boolean")};
+  return kFamilies[static_cast<int>(to)];
 }
 
 void start(const Kernel& k, void* state) {

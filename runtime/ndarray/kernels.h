@@ -22,7 +22,7 @@
 //   comparisons, logic   equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not:
 //                    the result is boolean.
 //   where            (condition [n], a [n], b [n]) -> [n]; the condition is boolean, dtype is that of a and b.
-//   cast.f32 ...     find_cast(from, to). To boolean: whether it is not 0.
+//   cast.f32 ...     cast_family(to)->find(from). To boolean: whether it is not 0.
 //   pairs, floats    two operations with their two roundings in one pass:
 //                    mul_add (a, b, c) = a * b + c    mul_sub (a, b, c) = a * b - c    sub_mul (a, b, c) = a - b * c
 //   reductions       reduce_sum reduce_mean reduce_max reduce_min reduce_prod norm: (x [n]) -> one element of dtype.
@@ -90,7 +90,8 @@ const KernelFamily* find_family(std::string_view name);
 
 // Null if there is no such kernel.
 const Kernel* find_kernel(std::string_view name, plan::DType dtype, unsigned scalars = 0);
-const Kernel* find_cast(plan::DType from, plan::DType to);
+// The casts to a dtype, by the dtype that they are from.
+const KernelFamily* cast_family(plan::DType to);
 
 // Prepares `state` (lanes elements of dtype `state`, at most 128 bytes) for the first run. Requires: a `.run` kernel.
 void start(const Kernel& k, void* state);

@@ -1,6 +1,5 @@
 // Making arrays from numbers.
 #include <cmath>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/engine/default_engine.h"
@@ -49,12 +48,7 @@ NDArray NDArray::from_bytes(const void* values, size_t count, DType dtype, const
   if (ndarray::count(shape) != static_cast<int64_t>(count)) {
     fail("from", absl::StrCat(count, " values do not fill the shape ", text(shape)), here);
   }
-  NDArray array = new_result(engine::default_engine(), cpu(), type, shape);
-  Chunk& chunk = *Access::peek(array)->chunk;
-  // Nothing is queued for it yet: it may be written at once.
-  if (count > 0 && chunk.ensure() == nullptr) fail("from", absl::StrCat("no memory for ", chunk.bytes, " bytes"), here);
-  if (count > 0) std::memcpy(chunk.memory, values, chunk.bytes);
-  return array;
+  return new_filled("from", type, shape, values, here);
 }
 
 }  // namespace mxc

@@ -94,15 +94,16 @@ struct Matmul {
   }
 };
 
+// All but the last two: of a shape, or of strides.
+Dims leading(Dims dims) {
+  dims.pop_back();
+  dims.pop_back();
+  return dims;
+}
+
 // The leading axes of an operand, broadcast to those of the result.
 Odometer batch_of(const Array& array, const Dims& batch) {
-  Odometer odometer{batch, {}};
-  const int own = array.shape.size() - 2, shift = batch.size() - own;
-  for (int axis = 0; axis < batch.size(); ++axis) {
-    const bool repeated = axis < shift || array.shape[axis - shift] == 1;
-    odometer.strides.push_back(repeated ? 0 : array.strides[axis - shift]);
-  }
-  return odometer;
+  return {batch, spread_strides(leading(array.shape), leading(array.strides), batch)};
 }
 
 [[noreturn]] void fail_to_multiply(const Array& a, const Array& b, Here here) {
@@ -111,14 +112,8 @@ Odometer batch_of(const Array& array, const Dims& batch) {
 
 // The leading axes of the result. Error: they do not broadcast.
 Dims joint_batch(const Array& a, const Array& b, const Array& shown_a, const Array& shown_b, Here here) {
-  Dims batch;
-  const int rank = std::max(a.shape.size(), b.shape.size()) - 2;
-  for (int axis = 0; axis < rank; ++axis) {
-    const int in_a = axis - (rank - (a.shape.size() - 2)), in_b = axis - (rank - (b.shape.size() - 2));
-    const int64_t from_a = in_a < 0 ? 1 : a.shape[in_a], from_b = in_b < 0 ? 1 : b.shape[in_b];
-    if (from_a != from_b && from_a != 1 && from_b != 1) fail_to_multiply(shown_a, shown_b, here);
-    batch.push_back(from_a == 1 ? from_b : from_a);
-  }
+  Dims batch = leading(a.shape);
+  if (!broadcast(&batch, leading(b.shape))) fail_to_multiply(shown_a, shown_b, here);
   return batch;
 }
 
@@ -137,7 +132,7 @@ NDArray multiply_matrices(const NDArray& a, const NDArray& b, const Array& shown
   Dims shape = batch;
   shape.push_back(m);
   shape.push_back(n);
-  NDArray out = new_result(*x.chunk->engine, x.chunk->device, x.dtype, checked_shape("matmul", shape.vector(), x.dtype, here));
+  NDArray out = new_result(x, x.dtype, checked_shape("matmul", shape.vector(), x.dtype, here));
   if (count(shape) == 0) return out;
   const ChunkRef to = Access::peek(out)->chunk;
   auto body = std::make_unique<Matmul>(Matmul{x.dtype, m, n, k, left.transposed, right.transposed, left.leading, right.leading, batch_of(x, batch),

@@ -108,7 +108,7 @@ ValuesAndIndices order(const char* name, const NDArray& x, int64_t axis, int64_t
   auto body = std::make_unique<Order>(Order{from.dtype, rows.count, rows.length, k, descending, from.chunk, {}, {}, from.offset * bytes_of(from.dtype)});
   ValuesAndIndices out;
   auto make = [&](plan::DType dtype, NDArray* result) {
-    *result = new_result(*from.chunk->engine, from.chunk->device, dtype, shape);
+    *result = new_result(from, dtype, shape);
     begin_write(*Access::peek(*result)->chunk);
     return Access::peek(*result)->chunk;
   };

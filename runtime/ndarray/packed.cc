@@ -17,7 +17,7 @@ NDArray unpack_all(const Array& array) {
   const plan::Buffer& buffer = *array.packed;
   Dims shape;
   for (int axis = 0; axis < buffer.rank; ++axis) shape.push_back(buffer.dims[axis]);
-  NDArray plain = new_result(*array.chunk->engine, array.chunk->device, array.dtype, shape);
+  NDArray plain = new_result(array, array.dtype, shape);
   Array& to = *Access::peek(plain);
   begin_write(*to.chunk);
   array.chunk->engine->push({.name = "unpack"}, {array.chunk->variable}, {to.chunk->variable},

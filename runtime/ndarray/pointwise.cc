@@ -1,7 +1,6 @@
 // Deciding about a pointwise operation: shapes, where the result goes. How it runs is in pointwise_run.cc.
 #include "runtime/ndarray/pointwise.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -41,12 +40,6 @@ uint64_t whole_bits(const char* op, Number number, plan::DType dtype, Here here,
 template <typename T>
 uint64_t whole_bits(const char* op, Number number, plan::DType dtype, Here here) {
   return whole_bits<T>(op, number, dtype, here, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
-}
-
-// The extent that two axes make together, or -1.
-int64_t joint_extent(int64_t a, int64_t b) {
-  if (a == b || b == 1) return a;
-  return a == 1 ? b : -1;
 }
 
 [[noreturn]] void fail_to_broadcast(const char* op, const NDArray* const* arrays, int count, Here here) {
@@ -120,13 +113,7 @@ uint64_t element_bits(const char* op, Number number, plan::DType dtype, Here her
 Dims broadcast_shape(const char* op, const NDArray* const* arrays, int count, Here here) {
   Dims shape = Access::peek(*arrays[0])->shape;
   for (int i = 1; i < count; ++i) {
-    const Dims& other = Access::peek(*arrays[i])->shape;
-    while (shape.size() < other.size()) shape.insert(0, 1);
-    const int shift = shape.size() - other.size();
-    for (int axis = 0; axis < other.size(); ++axis) {
-      shape[axis + shift] = joint_extent(shape[axis + shift], other[axis]);
-      if (shape[axis + shift] < 0) fail_to_broadcast(op, arrays, count, here);
-    }
+    if (!broadcast(&shape, Access::peek(*arrays[i])->shape)) fail_to_broadcast(op, arrays, count, here);
   }
   return shape;
 }
@@ -168,7 +155,7 @@ NDArray compute(Pointwise call) {
   if (const Array* first = alike(call)) {
     if (const Kernel* direct = call.family->find(call.dtype, numbers_of(call))) {
       const NDArray* dying = dying_operand(call, first->shape, kernel.result);
-      NDArray out = dying != nullptr ? *dying : new_result(*first->chunk->engine, first->chunk->device, kernel.result, first->shape);
+      NDArray out = dying != nullptr ? *dying : new_result(*first, kernel.result, first->shape);
       queue_contiguous(call, *direct, *Access::peek(out), first->elements);
       return out;
     }
@@ -177,7 +164,7 @@ NDArray compute(Pointwise call) {
   if (NDArray out = compute_packed(call, kernel, nullptr); !out.empty()) return out;
   const Array& first = first_array(call);
   const NDArray* dying = dying_operand(call, shape, kernel.result);
-  NDArray out = dying != nullptr ? *dying : new_result(*first.chunk->engine, first.chunk->device, kernel.result, shape);
+  NDArray out = dying != nullptr ? *dying : new_result(first, kernel.result, shape);
   queue_plain(call, *Access::peek(out));
   return out;
 }

@@ -114,17 +114,6 @@ struct Strided {
   }
 };
 
-// Strides of an array within the joint shape: 0 along axes that it is repeated along.
-Dims spread_strides(const Array& array, const Dims& shape) {
-  Dims strides;
-  const int shift = shape.size() - array.shape.size();
-  for (int axis = 0; axis < shape.size(); ++axis) {
-    const bool repeated = axis < shift || (array.shape[axis - shift] == 1 && shape[axis] != 1);
-    strides.push_back(repeated ? 0 : array.strides[axis - shift]);
-  }
-  return strides;
-}
-
 void push(const Pointwise& call, const Array& out, bool cheap, auto body) {
   const engine::Variable* reads[kMaxInputs];
   int count = 0;
@@ -194,7 +183,7 @@ void queue_plain(const Pointwise& call, const Array& out) {
     body->chunks[i] = array.chunk;
     body->element_bytes[i] = bytes_of(array.dtype);
     body->at[i] = array.offset * body->element_bytes[i];
-    body->walk.strides[i] = spread_strides(array, out.shape);
+    body->walk.strides[i] = spread_strides(array.shape, array.strides, out.shape);
   }
   body->chunks[call.count] = out.chunk;
   body->element_bytes[call.count] = bytes_of(out.dtype);

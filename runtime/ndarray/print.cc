@@ -68,6 +68,15 @@ struct Parts {
   std::string whole, fraction, exponent;
 };
 
+// All digits: "120.", "1.25", "0.0125".
+std::string plain_text(const Digits& d) {
+  const int behind = static_cast<int>(d.digits.size()) - 1 - d.exponent;
+  if (behind <= 0) return d.digits + std::string(static_cast<size_t>(-behind), '0') + ".";
+  if (d.exponent < 0) return "0." + std::string(static_cast<size_t>(-d.exponent - 1), '0') + d.digits;
+  std::string text = d.digits;
+  return text.insert(static_cast<size_t>(d.exponent + 1), ".");
+}
+
 // With at most kPrecision digits behind the point, rounded from the exact value where there are more.
 Parts positional(const Real& real) {
   const Digits d = real.digits();
@@ -76,13 +85,8 @@ Parts positional(const Real& real) {
   if (behind > kPrecision) {
     text = std::string(400, '\0');
     text.resize(static_cast<size_t>(std::snprintf(text.data(), text.size(), "%.*f", kPrecision, std::fabs(real.value))));
-  } else if (behind <= 0) {
-    text = d.digits + std::string(static_cast<size_t>(-behind), '0') + ".";
-  } else if (d.exponent >= 0) {
-    text = d.digits;
-    text.insert(static_cast<size_t>(d.exponent + 1), ".");
   } else {
-    text = "0." + std::string(static_cast<size_t>(-d.exponent - 1), '0') + d.digits;
+    text = plain_text(d);
   }
   const size_t point = text.find('.');
   Parts parts{text.substr(0, point), text.substr(point + 1), ""};
@@ -253,8 +257,8 @@ class Printer {
   std::string print_row(int64_t at, size_t depth) const {
     const int axis = shape_.size() - 1;
     // Room for the brackets that close at the end.
-    const size_t room = kLine - std::max<size_t>(static_cast<size_t>(shape_.size()), 0);
-    std::string out = "[", line = std::string(depth - 1, ' ') + "[";
+    const size_t room = kLine - static_cast<size_t>(shape_.size());
+    std::string out = "[";
     bool first = true;
     size_t length = depth;
     auto word = [&](const std::string& text) {
@@ -295,11 +299,8 @@ std::string scalar_text(const Elements& e) {
     std::snprintf(exponent, sizeof exponent, "e%+03d", d.exponent);
     return absl::StrCat(sign, d.digits.substr(0, 1), d.digits.size() > 1 ? "." : "", d.digits.substr(1), exponent);
   }
-  const int behind = static_cast<int>(d.digits.size()) - 1 - d.exponent;
-  if (behind <= 0) return sign + d.digits + std::string(static_cast<size_t>(-behind), '0') + ".0";
-  std::string text = d.exponent >= 0 ? d.digits : std::string(static_cast<size_t>(-d.exponent), '0') + d.digits;
-  text.insert(text.size() - static_cast<size_t>(behind), ".");
-  return sign + text;
+  const std::string text = plain_text(d);
+  return absl::StrCat(sign, text, text.back() == '.' ? "0" : "");
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Reductions over axes, composed of kernels over runs as kernels.h says, so that the bits are those of compiled graphs.
 #include <memory>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/array.h"
@@ -16,13 +15,16 @@ using namespace ndarray;
 
 namespace {
 
-// What a reduction is made of.
+// What a reduction is made of. Lives as long as the program: queued reductions refer to it.
 struct Rule {
   const char* name;
   const char* runs;     // the family over one run and, with ".run", over several
   const char* combine;  // r = combine(r, x); norm: r = mul_add(x, x, r)
   bool mean = false, norm = false;
   bool needs_elements = false;  // there is no result of nothing
+  const KernelFamily* one_run = find_family(runs);
+  const KernelFamily* several_runs = find_family(absl::StrCat(mean ? "reduce_sum" : runs, ".run"));
+  const KernelFamily* combination = find_family(combine);
 };
 
 struct Kernels {
@@ -32,7 +34,7 @@ struct Kernels {
 // A reduction ready to run over contiguous memory.
 struct Reduce {
   Kernels kernels;
-  Rule rule;
+  const Rule* rule;
   int64_t element_bytes;
   Odometer kept, reduced;  // over the outer axes: offsets of the input in elements
   int64_t length;          // of a run along the last axis, or of a block of kept elements behind the last reduced axis
@@ -72,7 +74,7 @@ struct Reduce {
       do call(*kernels.runs, length, from + (kept.offset + reduced.offset) * element_bytes, state, result);
       while (reduced.advance());
     }
-    if (rule.mean && !single) divide(to);
+    if (rule->mean && !single) divide(to);
   }
 
   // Whole blocks are combined one after another.
@@ -88,7 +90,7 @@ struct Reduce {
       if (nothing) continue;
       do {
         const char* row = from + (kept.offset + reduced.offset) * element_bytes;
-        if (rule.norm) {
+        if (rule->norm) {
           void* args[] = {const_cast<char*>(row), const_cast<char*>(row), result, result};
           kernels.combine->run(args, length, 0, cells(*kernels.combine, length));
         } else {
@@ -96,14 +98,11 @@ struct Reduce {
         }
       } while (reduced.advance());
     }
-    if (rule.norm) call(*kernels.root, outputs, to, nullptr, to);
-    if (rule.mean) divide(to);
+    if (rule->norm) call(*kernels.root, outputs, to, nullptr, to);
+    if (rule->mean) divide(to);
   }
 
-  void divide(char* to) {
-    if (outputs > 1) return call(*kernels.divide, outputs, to, &count_bits, to);
-    call(*find_kernel("div", kernels.one_run->result), 1, to, &count_bits, to);
-  }
+  void divide(char* to) { call(*kernels.divide, outputs, to, &count_bits, to); }
 };
 
 struct Axes {
@@ -144,9 +143,11 @@ void lay_out(const Array& x, unsigned mask, Reduce* body) {
   }
 }
 
-Kernels find_kernels(const Rule& rule, plan::DType dtype, Here here) {
-  Kernels kernels{find_kernel(rule.runs, dtype), find_kernel(absl::StrCat(rule.mean ? "reduce_sum" : rule.runs, ".run"), dtype),
-                  find_kernel(rule.combine, dtype), find_kernel("div", dtype, 2), find_kernel("sqrt", dtype)};
+// For so many results.
+Kernels find_kernels(const Rule& rule, plan::DType dtype, int64_t outputs, Here here) {
+  static const KernelFamily *const div = find_family("div"), *const sqrt = find_family("sqrt");
+  const Kernels kernels{rule.one_run->find(dtype), rule.several_runs->find(dtype), rule.combination->find(dtype),
+                        div->find(dtype, outputs > 1 ? 2 : 0), sqrt->find(dtype)};
   const bool complete = kernels.one_run && kernels.runs && kernels.combine && (!rule.mean || kernels.divide) && (!rule.norm || kernels.root);
   if (!complete) fail(rule.name, absl::StrCat("is not defined for ", type_name(dtype)), here);
   return kernels;
@@ -160,17 +161,17 @@ NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
   const Array& from = *Access::peek(operand);
   const Axes axes = axes_of(rule.name, from, over, here);
   auto body = std::make_unique<Reduce>();
-  body->rule = rule;
-  body->kernels = find_kernels(rule, from.dtype, here);
+  body->rule = &rule;
+  const int64_t outputs = count(axes.result);
+  body->kernels = find_kernels(rule, from.dtype, outputs, here);
   body->element_bytes = bytes_of(from.dtype);
   lay_out(from, axes.mask, body.get());
-  const int64_t outputs = count(axes.result);
   const int64_t reduced = count(body->reduced.extents) * (body->along_last ? body->length : 1);
   if (reduced == 0 && outputs > 0 && rule.needs_elements) fail(rule.name, absl::StrCat("of no elements: the shape is ", text(from.shape)), here);
   if (reduced == 0) body->along_last = false, body->length = 1, body->reduced.extents = {0}, body->reduced.strides = {0}, body->kept = {};
   body->outputs = outputs;
   if (rule.mean) body->count_bits = element_bits(rule.name, reduced, from.dtype, here);
-  NDArray out = new_result(*from.chunk->engine, from.chunk->device, from.dtype, axes.result);
+  NDArray out = new_result(from, from.dtype, axes.result);
   if (outputs == 0) return out;
   body->in = from.chunk;
   body->at = from.offset * body->element_bytes;
@@ -183,26 +184,35 @@ NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
 
 }  // namespace
 
-NDArray sum(NDArray x, const Reduction& over, Here here) { return reduce({"sum", "reduce_sum", "add"}, std::move(x), over, here); }
+NDArray sum(NDArray x, const Reduction& over, Here here) {
+  static const Rule rule{"sum", "reduce_sum", "add"};
+  return reduce(rule, std::move(x), over, here);
+}
 NDArray mean(NDArray x, const Reduction& over, Here here) {
-  return reduce({.name = "mean", .runs = "reduce_mean", .combine = "add", .mean = true}, std::move(x), over, here);
+  static const Rule rule{.name = "mean", .runs = "reduce_mean", .combine = "add", .mean = true};
+  return reduce(rule, std::move(x), over, here);
 }
 NDArray reduce_max(NDArray x, const Reduction& over, Here here) {
-  return reduce({.name = "reduce_max", .runs = "reduce_max", .combine = "maximum", .needs_elements = true}, std::move(x), over, here);
+  static const Rule rule{.name = "reduce_max", .runs = "reduce_max", .combine = "maximum", .needs_elements = true};
+  return reduce(rule, std::move(x), over, here);
 }
 NDArray reduce_min(NDArray x, const Reduction& over, Here here) {
-  return reduce({.name = "reduce_min", .runs = "reduce_min", .combine = "minimum", .needs_elements = true}, std::move(x), over, here);
+  static const Rule rule{.name = "reduce_min", .runs = "reduce_min", .combine = "minimum", .needs_elements = true};
+  return reduce(rule, std::move(x), over, here);
 }
 NDArray reduce_prod(NDArray x, const Reduction& over, Here here) {
-  return reduce({.name = "reduce_prod", .runs = "reduce_prod", .combine = "mul"}, std::move(x), over, here);
+  static const Rule rule{.name = "reduce_prod", .runs = "reduce_prod", .combine = "mul"};
+  return reduce(rule, std::move(x), over, here);
 }
 NDArray norm(NDArray x, const Reduction& over, Here here) {
-  return reduce({.name = "norm", .runs = "norm", .combine = "mul_add", .norm = true}, std::move(x), over, here);
+  static const Rule rule{.name = "norm", .runs = "norm", .combine = "mul_add", .norm = true};
+  return reduce(rule, std::move(x), over, here);
 }
 
 NDArray all(NDArray x, const Reduction& over, Here here) {
   if (get(x, "all", here).dtype != plan::DType::boolean) fail("all", absl::StrCat("of ", to_string(x.dtype()), ": it is for bool"), here);
-  NDArray ones = reduce({.name = "all", .runs = "reduce_prod", .combine = "mul"}, x.cast(i32, here), over, here);
+  static const Rule rule{.name = "all", .runs = "reduce_prod", .combine = "mul"};
+  NDArray ones = reduce(rule, x.cast(i32, here), over, here);
   return ones.cast(boolean, here);
 }
 NDArray any(NDArray x, const Reduction& over, Here here) {

@@ -2,7 +2,6 @@
 #include "runtime/ndarray/strided.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace mxc::ndarray {

@@ -173,16 +173,11 @@ PublicView NDArray::squeeze(int64_t axis_given, Here here) const {
 PublicView NDArray::broadcast_to(const Extents& extents, Here here) const {
   const Array& base = get(*this, "broadcast_to", here);
   const Dims shape = checked_shape("broadcast_to", extents, base.dtype, here);
-  const int shift = shape.size() - base.shape.size();
-  Dims strides;
-  bool fits = shift >= 0;
-  for (int axis = 0; fits && axis < shape.size(); ++axis) {
-    const bool repeated = axis < shift || (base.shape[axis - shift] == 1 && shape[axis] != 1);
-    fits = repeated || base.shape[axis - shift] == shape[axis];
-    strides.push_back(repeated ? 0 : base.strides[axis - shift]);
+  Dims joint = base.shape;
+  if (!broadcast(&joint, shape) || !(joint == shape)) {
+    fail("broadcast_to", absl::StrCat("shape ", text(base.shape), " does not broadcast to ", text(shape)), here);
   }
-  if (!fits) fail("broadcast_to", absl::StrCat("shape ", text(base.shape), " does not broadcast to ", text(shape)), here);
-  return view(base, base.offset, shape, strides);
+  return view(base, base.offset, shape, spread_strides(base.shape, base.strides, shape));
 }
 
 }  // namespace mxc

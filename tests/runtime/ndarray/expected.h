@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "mxc/ndarray.h"
-#include "runtime/io/npz.h"
 
 namespace mxc {
 
@@ -27,7 +26,7 @@ inline const NDArray& stored(const std::string& name) {
 
 inline std::vector<double> doubles(const NDArray& x) { return x.cast(f64).to_vector<double>(); }
 
-// The same shape, and each element within `ulps` of float's, or double's for f64 results, of the expected one (relative to at least 1e-3).
+// The same shape, and each element within `tolerance` of the expected one, relative to its magnitude or to 0.1 if that is less.
 inline void expect_near(const NDArray& x, const NDArray& expected, double tolerance, const std::string& what) {
   ASSERT_EQ(x.shape(), expected.shape()) << what;
   const std::vector<double> got = doubles(x), want = doubles(expected);

@@ -326,7 +326,7 @@ TEST(Kernels, CastsBetweenAllTypes) {
   for (DType from : kAll)
     for (DType to : kAll) {
       if (from == to) continue;
-      const Kernel* k = find_cast(from, to);
+      const Kernel* k = cast_family(to)->find(from);
       ASSERT_NE(k, nullptr);
       EXPECT_EQ(k->result, to);
       std::vector<double> values = {0, 1, 2, 3, 5, 42, 100, 127, 0, 7, 8, 9, 10, 11, 12, 13, 14, 99};
@@ -347,9 +347,9 @@ TEST(Kernels, AllSmallFloatsGoToF32AndBackAndRoundToNearestEven) {
     const uint16_t infinity = d == DType::f16 ? 0x7c00 : 0x7f80;
     Elements all(d, Count{0x10000}), between(DType::f64, Count{2u * (infinity - 1)});
     for (int i = 0; i < 0x10000; ++i) all.put<uint16_t>(i, static_cast<uint16_t>(i));
-    Elements wide = run(*find_cast(d, DType::f32), {&all}, all.size(), all.size());
+    Elements wide = run(*cast_family(DType::f32)->find(d), {&all}, all.size(), all.size());
     for (size_t i = 0; i < all.size(); ++i) expect_near(wide[i], all[i], 0, std::to_string(i));
-    Elements back = run(*find_cast(DType::f32, d), {&wide}, all.size(), all.size());
+    Elements back = run(*cast_family(d)->find(DType::f32), {&wide}, all.size(), all.size());
     for (size_t i = 0; i < all.size(); ++i)
       if (!std::isnan(all[i])) ASSERT_EQ(back.as<uint16_t>(i), i);
       else ASSERT_TRUE(std::isnan(back[i])) << i;
@@ -359,14 +359,14 @@ TEST(Kernels, AllSmallFloatsGoToF32AndBackAndRoundToNearestEven) {
       between.set(2 * i, middle);
       between.set(2 * i + 1, std::nextafter(middle, kInfinity));
     }
-    Elements rounded = run(*find_cast(DType::f64, d), {&between}, between.size(), between.size());
+    Elements rounded = run(*cast_family(d)->find(DType::f64), {&between}, between.size(), between.size());
     for (uint16_t i = 0; i < infinity - 1; ++i) {
       ASSERT_EQ(rounded.as<uint16_t>(2 * i), i % 2 == 0 ? i : i + 1) << i;
       ASSERT_EQ(rounded.as<uint16_t>(2 * i + 1), i + 1) << i;
     }
     // Overflow, and what is too small.
     Elements ends(DType::f64, {1e300, -1e300, 1e-300, kNaN, kInfinity});
-    Elements y = run(*find_cast(DType::f64, d), {&ends}, 5, 5);
+    Elements y = run(*cast_family(d)->find(DType::f64), {&ends}, 5, 5);
     EXPECT_EQ(y[0], kInfinity);
     EXPECT_EQ(y[1], -kInfinity);
     EXPECT_EQ(y[2], 0);
@@ -589,7 +589,7 @@ TEST(Kernels, WhatThereIsNot) {
   EXPECT_EQ(find_kernel("exp", DType::i32), nullptr);
   EXPECT_EQ(find_kernel("pow", DType::i64), nullptr);
   EXPECT_EQ(find_kernel("softmax", DType::i32), nullptr);
-  EXPECT_EQ(find_cast(DType::f32, DType::f32), nullptr);
+  EXPECT_EQ(cast_family(DType::f32)->find(DType::f32), nullptr);
 }
 
 }  // namespace

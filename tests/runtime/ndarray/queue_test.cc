@@ -261,8 +261,8 @@ TEST(Queue, RandomProgramsAgreeWithPlainLoops) {
       default: arrays[c] = clip(arrays[a], -8, 8), each([](double x, double) { return std::clamp(x, -8.0, 8.0); });
     }
     model[c] = result;
-    if (std::fabs(result[0]) > 1e6 || step % 50 == 49) arrays[c] = clip(arrays[c], -8, 8);
     if (std::fabs(result[0]) > 1e6 || step % 50 == 49) {
+      arrays[c] = clip(arrays[c], -8, 8);
       for (double& value : model[c]) value = std::clamp(value, -8.0, 8.0);
     }
   }
