@@ -21,6 +21,7 @@
 #include <new>
 
 #include "runtime/core/array.h"
+#include "runtime/core/fork_mark.h"
 #include "runtime/core/spin.h"
 
 namespace mxc::core {
@@ -56,6 +57,7 @@ struct ThreadPool::Shared {
   std::atomic<bool> stopping{false};
   std::atomic<bool> busy{false};               // a caller's loop is published
 
+  const ForkMark mark;
   int threads = 1;
   int64_t spin_budget = 0;
   Array<pthread_t> workers;  // the first `started` run
@@ -192,10 +194,12 @@ ThreadPool::~ThreadPool() { stop(); }
 
 void ThreadPool::stop() {
   if (shared_ == nullptr) return;
-  // Relaxed: published by the epoch.
-  shared_->stopping.store(true, std::memory_order_relaxed);
-  shared_->announce(INT_MAX);
-  for (int i = 0; i < shared_->started; ++i) pthread_join(shared_->workers[static_cast<uint64_t>(i)], nullptr);
+  if (!shared_->mark.inherited()) {
+    // Relaxed: published by the epoch.
+    shared_->stopping.store(true, std::memory_order_relaxed);
+    shared_->announce(INT_MAX);
+    for (int i = 0; i < shared_->started; ++i) pthread_join(shared_->workers[static_cast<uint64_t>(i)], nullptr);
+  }
   shared_->~Shared();
   free(shared_);
   shared_ = nullptr;
@@ -220,12 +224,12 @@ Status ThreadPool::create(int threads, ThreadPool* pool) {
   return Status();
 }
 
-int ThreadPool::threads() const { return shared_ == nullptr ? 1 : shared_->threads; }
+int ThreadPool::threads() const { return shared_ == nullptr || shared_->mark.inherited() ? 1 : shared_->threads; }
 
 void ThreadPool::parallel(int64_t grid, RangeFunction function, void* context) {
   if (grid <= 0) return;
   // Acquire: the former holder's loop has ended and its changes of the description come before ours.
-  bool alone = shared_ == nullptr || grid == 1 || shared_->busy.exchange(true, std::memory_order_acquire);
+  bool alone = threads() == 1 || grid == 1 || shared_->busy.exchange(true, std::memory_order_acquire);
   if (alone) return function(context, 0, grid);
   int64_t parts = int64_t{shared_->threads} * kChunksPerThread;
   parts = parts > kMaxChunks ? kMaxChunks : parts;

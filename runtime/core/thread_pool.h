@@ -4,6 +4,9 @@
 // caller waits only for chunks that were claimed. A worker that sleeps or was descheduled is therefore never waited for: on a
 // busy machine the caller does the work itself. Workers spin for some microseconds after a loop (a step's loops follow each
 // other closely) and then sleep on a futex.
+//
+// Workers do not survive a fork. In the child, a pool of the parent's is one thread, the caller, and can be destroyed. Who forks within a
+// loop must not return to the loop in the child: other threads' ranges would never end.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +25,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
   ThreadPool(ThreadPool&& other);
   ThreadPool& operator=(ThreadPool&& other);
-  ~ThreadPool();  // joins the workers. Requires: no loop runs
+  ~ThreadPool();  // joins the workers; in a forked child there are none. Requires: no loop runs
 
   // `threads` counts the caller: threads - 1 workers are started. 0 takes one per CPU this process may use.
   static Status create(int threads, ThreadPool* pool);

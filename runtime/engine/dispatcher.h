@@ -40,6 +40,7 @@ class Dispatcher {
   absl::Status wait_for(VariableReferences* variable, bool write);
   absl::Status wait_all();
   void complete(Operation& operation, absl::Status status);
+  core::ThreadPool* idle_threads();  // for the one operation of the compute lane that runs; null: there are none
   void set_trace(Trace* trace) { trace_.store(trace, std::memory_order_release); }
   Trace* trace() const { return trace_.load(std::memory_order_acquire); }
 
@@ -50,7 +51,10 @@ class Dispatcher {
     ReadyQueue ready;
     std::condition_variable work;
     uint32_t sleeping = 0;            // threads that wait for `work`
-    uint32_t running = 0;             // operations that have a thread, the pushing one included
+    // Operations that have a thread, the pushing one included. Written under the lock; without it, a hint. Relaxed: no data hang on it.
+    std::atomic<uint32_t> running{0};
+    void add_running(uint32_t count) { running.store(running.load(std::memory_order_relaxed) + count, std::memory_order_relaxed); }
+    void take_running(uint32_t count) { running.store(running.load(std::memory_order_relaxed) - count, std::memory_order_relaxed); }
     bool watched = false;             // a thread spins on `posted`
     std::atomic<uint64_t> posted{0};  // counts what became ready. Relaxed: a spinning thread takes the lock before it looks further
     int lane = 0;
@@ -93,6 +97,8 @@ class Dispatcher {
 
   const Engine::Options options_;
   const int64_t spin_;  // nanoseconds; 0 where there is one CPU
+  std::once_flag pool_made_;
+  core::ThreadPool pool_;  // of one thread until `pool_made_`
   std::vector<std::thread> threads_;
   std::atomic<Trace*> trace_{nullptr};         // release when set, acquire when looked at: who sees it sees it made
 

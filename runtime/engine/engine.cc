@@ -55,6 +55,8 @@ void Engine::submit_staged(const Traits& traits, const std::vector<Hold>& holds,
   if (!inherited()) dispatcher_->push_staged(traits, holds, items, std::move(body));
 }
 
+core::ThreadPool* Engine::idle_threads() { return inherited() ? nullptr : dispatcher_->idle_threads(); }
+
 void Engine::recover(const Variable& variable) {
   if (!inherited()) dispatcher_->recover(variable.record_);
 }

@@ -31,8 +31,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/core/fork_mark.h"
 #include "runtime/core/plan.h"
-#include "runtime/engine/fork_mark.h"
+#include "runtime/core/thread_pool.h"
 #include "runtime/engine/small_function.h"
 #include "runtime/engine/trace.h"
 #include "runtime/engine/variable.h"
@@ -149,6 +150,17 @@ class Engine {
   // Waits for every operation pushed before. Returns the error of the oldest operation that failed since the last call.
   absl::Status wait_all();
 
+  // Called in the body of a compute operation: runs `work(begin, end)` on ranges that partition [0, grid), and returns when all have
+  // ended. If nothing else runs in the compute lane, as many threads as it has take part (of a pool that is made at the first call); else,
+  // and in a naive engine, this thread alone, in one call. So no result may depend on the partition.
+  // Requires: `work` does not throw, and leaves the engine alone.
+  template <typename F>
+    requires std::is_invocable_v<F&, int64_t, int64_t>
+  void share(int64_t grid, F&& work) {
+    if (core::ThreadPool* pool = idle_threads()) return pool->parallel(grid, work);
+    if (grid > 0) work(0, grid);
+  }
+
   // Records what runs, and who waits, into `trace` from now on (null: no more). It must outlive its use; call while nothing runs.
   void set_trace(Trace* trace);
   Trace* trace();
@@ -163,7 +175,9 @@ class Engine {
   void submit(const Traits& traits, Variables reads, Variables mutates, Body&& body, bool asynchronous);
   void submit_staged(const Traits& traits, const std::vector<Hold>& holds, uint32_t items, Body&& body);
 
-  const ForkMark mark_;
+  core::ThreadPool* idle_threads();
+
+  const core::ForkMark mark_;
   std::unique_ptr<Dispatcher> dispatcher_;
 };
 

@@ -43,14 +43,22 @@ const char* lane_name(Lane lane) {
 
 bool Dispatcher::may_run_here(const Operation& operation) {
   const LaneState& lane = lanes_[static_cast<int>(operation.traits.lane)];
-  return operation.is_brief() && lane.running == 0 && lane.ready.empty() && !inside_body();
+  return operation.is_brief() && lane.running.load(std::memory_order_relaxed) == 0 && lane.ready.empty() && !inside_body();
+}
+
+core::ThreadPool* Dispatcher::idle_threads() {
+  constexpr int kCompute = static_cast<int>(Lane::compute);
+  if (options_.naive || options_.threads[kCompute] == 1) return nullptr;
+  if (lanes_[kCompute].running.load(std::memory_order_relaxed) > 1) return nullptr;
+  std::call_once(pool_made_, [this] { (void)core::ThreadPool::create(options_.threads[kCompute], &pool_); });
+  return &pool_;
 }
 
 // Runs stages until the operation ends or misses a hold. A stage: items between two points where holds change.
 // Requires: the operation has the holds of its next item.
 void Dispatcher::run(Operation& operation, Lock& lock) {
   LaneState& lane = lanes_[static_cast<int>(operation.traits.lane)];
-  ++lane.running;
+  lane.add_running(1);
   bool leaves = false;
   while (!leaves) {
     operation.note_errors();
@@ -62,7 +70,7 @@ void Dispatcher::run(Operation& operation, Lock& lock) {
     if (operation.body) run_stage(operation, end, lock);
     leaves = leave_stage(operation, end);
   }
-  --lane.running;
+  lane.take_running(1);
 }
 
 // Calls the body, unless the operation has failed, and drops it after its last call: without the lock, because what it captured
@@ -100,7 +108,7 @@ void Dispatcher::run_batch(LaneState& lane, Lock& lock) {
   if (count <= 1) return run(count == 1 ? *batch[0] : *lane.ready.pop(), lock);
   absl::Status statuses[kMostInBatch];
   for (size_t i = 0; i < count; ++i) batch[i]->note_errors();
-  lane.running += static_cast<uint32_t>(count);
+  lane.add_running(static_cast<uint32_t>(count));
   lock.unlock();
   {
     InsideBody inside(this);
@@ -115,7 +123,7 @@ void Dispatcher::run_batch(LaneState& lane, Lock& lock) {
     if (!statuses[i].ok()) fail(*batch[i], statuses[i]);
     leave_stage(*batch[i], 1);
   }
-  lane.running -= static_cast<uint32_t>(count);
+  lane.take_running(static_cast<uint32_t>(count));
 }
 
 // Two ends stay open: the return of the body and the completion. Who closes the second ends the operation.

@@ -5,7 +5,10 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "tests/runtime/forked.h"
 
 namespace mxc::core {
 namespace {
@@ -77,6 +80,54 @@ TEST_P(Pool, SeveralCallersAndNesting) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(sum, 3 * 300 * 10);
+}
+
+// Sums [0, grid) and counts the calls.
+std::pair<int64_t, int> sum_by(ThreadPool& pool, int64_t grid) {
+  std::atomic<int64_t> sum = 0;
+  std::atomic<int> calls = 0;
+  pool.parallel(grid, [&](int64_t begin, int64_t end) {
+    ++calls;
+    for (int64_t i = begin; i < end; ++i) sum += i;
+  });
+  return {sum, calls};
+}
+
+TEST_P(Pool, InAForkedChildTheCallerIsAlone) {
+  for (bool sleeping : {false, true}) {
+    sum_by(pool_, 100);
+    if (sleeping) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const int code = in_child([&] {
+      if (pool_.threads() != 1) return 1;
+      if (sum_by(pool_, 1000) != std::pair<int64_t, int>(499500, 1)) return 2;
+      pool_ = ThreadPool();  // does not wait for threads that are not there
+      return sum_by(pool_, 1000).first == 499500 ? 0 : 3;
+    });
+    EXPECT_EQ(code, 0);
+    EXPECT_EQ(pool_.threads(), GetParam());
+    EXPECT_EQ(sum_by(pool_, 1000).first, 499500);
+  }
+}
+
+// Another thread's loop is under way at the fork: it never ends in the child.
+TEST_P(Pool, AForkDuringALoopOfAnotherThread) {
+  std::atomic<bool> began = false, open = false;
+  std::thread other([&] {
+    pool_.parallel(8, [&](int64_t, int64_t) {
+      began = true;
+      while (!open) std::this_thread::yield();
+    });
+  });
+  while (!began) std::this_thread::yield();
+  const int code = in_child([&] {
+    if (sum_by(pool_, 1000) != std::pair<int64_t, int>(499500, 1)) return 1;
+    pool_ = ThreadPool();
+    return 0;
+  });
+  open = true;
+  other.join();
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(sum_by(pool_, 1000).first, 499500);
 }
 
 TEST(ThreadPool, DefaultIsOneThreadAndLimitsAreChecked) {

@@ -1,41 +1,17 @@
 // A forked child: its parent's engine answers with an error and can be destroyed, an engine of its own works, the parent notices nothing.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <memory>
 #include <thread>
 
 #include "runtime/engine/default_engine.h"
 #include "tests/runtime/engine/engines.h"
+#include "tests/runtime/forked.h"
 
 namespace mxc::engine {
 namespace {
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define MXC_THREAD_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define MXC_THREAD_SANITIZER 1
-#endif
-
-
 constexpr char kLost[] = "the engine does not survive fork: this process is a child of the one that made it";
-
-// Runs `check` in a forked child; what it returns is the exit code.
-template <typename Check>
-int in_child(Check check) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);  // a child that hangs is killed
-    _exit(check());
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
 
 class Fork : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Naive, Fork, testing::Bool());

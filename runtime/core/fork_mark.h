@@ -1,7 +1,7 @@
 // ForkMark: tells whether this process is a fork of the one that made the object. Threads do not survive a fork: who owns some has to know.
 #pragma once
 
-namespace mxc::engine {
+namespace mxc::core {
 
 class ForkMark {
  public:
@@ -12,4 +12,4 @@ class ForkMark {
   int generation_;
 };
 
-}  // namespace mxc::engine
+}  // namespace mxc::core
