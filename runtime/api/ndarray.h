@@ -202,11 +202,15 @@ class NDArray {
 // A part or another form of an array. Assigning to it writes into the array; copying it into an NDArray makes a handle.
 class View : public NDArray {
  public:
-  explicit View(NDArray array) : NDArray(std::move(array)) {}
+  explicit View(NDArray array, Here made = Here::current()) : NDArray(std::move(array)), made_(made) {}
   View(const View&) = default;
   View(View&&) = default;
   const View& operator=(ArrayOperand values) const;
-  View& operator=(const View& values);
+  // A view that has a name, and another view: C++ tells no place. If it goes wrong, the error has the line where this one was made.
+  View& operator=(const View& values) &;
+
+ private:
+  Here made_;
 };
 
 // An operand of an operation: an array, or a number; and the place where it was written.

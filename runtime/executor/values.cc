@@ -206,7 +206,7 @@ View State::gradient(const std::string& wanted, Here here) {
   for (const GradientSlot& gradient : gradients) {
     const Result& result = results[gradient.result];
     known.push_back(result.name);
-    if (result.name == wanted) return View(array_of(result.place, view.buffer(result.buffer), saved_rows));
+    if (result.name == wanted) return View(array_of(result.place, view.buffer(result.buffer), saved_rows), here);
   }
   throw Error(absl::StrCat("gradient: the model '", name, "' has no gradient of '", wanted, "'; it has ", quoted_list(known)), here);
 }

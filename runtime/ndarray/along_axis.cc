@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/copy.h"
 #include "runtime/ndarray/kernels.h"
+#include "runtime/ndarray/share.h"
 
 namespace mxc::ndarray {
 namespace {
@@ -33,10 +34,12 @@ NDArray for_each_row(const char* name, const Kernel& kernel, const Rows& rows, c
                      if (result == nullptr) return absl::ResourceExhaustedError("no memory for the result");
                      if (in->memory == nullptr) return absl::FailedPreconditionError("the operand was never computed");
                      char* row = static_cast<char*>(in->memory) + at;
-                     for (int64_t i = 0; i < count; ++i) {
-                       void* args[] = {row + i * row_bytes, result + i * result_bytes};
-                       kernel->run(args, length, 0, cells(*kernel, length));
-                     }
+                     share(*to, count * length, count, [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i) {
+                         void* args[] = {row + i * row_bytes, result + i * result_bytes};
+                         kernel->run(args, length, 0, cells(*kernel, length));
+                       }
+                     });
                      return absl::OkStatus();
                    });
   return out;

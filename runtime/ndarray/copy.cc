@@ -1,18 +1,21 @@
 // See copy.h; and the members of NDArray that copy.
 #include "runtime/ndarray/copy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/packed.h"
 #include "runtime/ndarray/pointwise.h"
+#include "runtime/ndarray/share.h"
 #include "runtime/ndarray/strided.h"
 
 namespace mxc::ndarray {
 namespace {
 
 constexpr int64_t kCheapBytes = 4096;
+constexpr int64_t kSharedBytes = 4;  // of a run of bytes, that count as an element when work is shared
 
 absl::Status copy_failed(const Chunk& from) {
   return from.memory == nullptr ? absl::FailedPreconditionError("the array was never computed")
@@ -25,7 +28,7 @@ struct Region {
 };
 
 struct StridedCopy {
-  Dims extents;
+  Dims extents;  // one at least: a single element is a run of bytes
   int64_t element_bytes;
   ChunkRef from, to;
   Region source, target;
@@ -33,8 +36,14 @@ struct StridedCopy {
   absl::Status run() const {
     void* out = to->ensure();
     if (from->memory == nullptr || out == nullptr) return copy_failed(*from);
-    copy_strided(extents, element_bytes, static_cast<char*>(from->memory) + source.at, source.strides, static_cast<char*>(out) + target.at,
-                 target.strides);
+    const int axis = static_cast<int>(std::max_element(extents.begin(), extents.end()) - extents.begin());
+    share(*to, count(extents), extents[axis], [&](int64_t begin, int64_t end) {
+      Dims part = extents;
+      part[axis] = end - begin;
+      const char* a = static_cast<char*>(from->memory) + source.at + begin * source.strides[axis] * element_bytes;
+      char* b = static_cast<char*>(out) + target.at + begin * target.strides[axis] * element_bytes;
+      copy_strided(part, element_bytes, a, source.strides, b, target.strides);
+    });
     return absl::OkStatus();
   }
 };
@@ -56,15 +65,21 @@ void copy_run_of_bytes(const Array& target, const Array& values, int64_t bytes) 
                               place = target.offset * bytes_of(target.dtype), bytes]() -> absl::Status {
                                void* out = to->ensure();
                                if (from->memory == nullptr || out == nullptr) return copy_failed(*from);
-                               // Two arrays over one memory may be the same run: memmove.
-                               std::memmove(static_cast<char*>(out) + place, static_cast<char*>(from->memory) + source, static_cast<size_t>(bytes));
+                               char *a = static_cast<char*>(from->memory) + source, *b = static_cast<char*>(out) + place;
+                               if (from == to) {  // the runs may overlap
+                                 std::memmove(b, a, static_cast<size_t>(bytes));
+                               } else {
+                                 share(*to, bytes / kSharedBytes, bytes, [&](int64_t begin, int64_t end) {
+                                   std::memcpy(b + begin, a + begin, static_cast<size_t>(end - begin));
+                                 });
+                               }
                                return absl::OkStatus();
                              });
 }
 
-void fill_run(void* to, uint64_t bits, int64_t element_bytes, int64_t n) {
+void fill_run(const Chunk& chunk, char* to, uint64_t bits, int64_t element_bytes, int64_t n) {
   const Dims zero{0}, one{1};
-  copy_strided({n}, element_bytes, &bits, zero, to, one);
+  share(chunk, n, n, [&](int64_t begin, int64_t end) { copy_strided({end - begin}, element_bytes, &bits, zero, to + begin * element_bytes, one); });
 }
 
 }  // namespace
@@ -125,7 +140,7 @@ void fill_with(const NDArray& target, uint64_t bits) {
     to.chunk->engine->push(traits, {}, {to.chunk->variable}, [chunk = to.chunk, bits, element_bytes, at, n = to.elements]() -> absl::Status {
       void* memory = chunk->ensure();
       if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", chunk->bytes, " bytes"));
-      fill_run(static_cast<char*>(memory) + at, bits, element_bytes, n);
+      fill_run(*chunk, static_cast<char*>(memory) + at, bits, element_bytes, n);
       return absl::OkStatus();
     });
     return;
@@ -167,11 +182,12 @@ const ::mxc::View& ::mxc::View::operator=(ArrayOperand values) const {
   return *this;
 }
 
-::mxc::View& ::mxc::View::operator=(const ::mxc::View& values) {
+::mxc::View& ::mxc::View::operator=(const ::mxc::View& values) & {
   if (empty()) {
     NDArray::operator=(values);
+    made_ = values.made_;
   } else {
-    assign(values);
+    assign({values, made_}, made_);
   }
   return *this;
 }

@@ -15,6 +15,15 @@ struct Odometer {
     index.resize(extents.size(), 0);
     offset = 0;
   }
+  // To the index that is the `place`-th in order, from 0.
+  void go_to(int64_t place) {
+    restart();
+    for (int axis = extents.size() - 1; axis >= 0; --axis) {
+      index[axis] = place % extents[axis];
+      place /= extents[axis];
+      offset += index[axis] * strides[axis];
+    }
+  }
   // To the next index. At the end: to the first again, and false.
   bool advance() {
     for (int axis = extents.size() - 1; axis >= 0; --axis) {

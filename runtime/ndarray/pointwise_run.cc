@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "runtime/ndarray/pointwise.h"
+#include "runtime/ndarray/share.h"
 #include "runtime/ndarray/strided.h"
 
 namespace mxc::ndarray {
@@ -17,7 +18,7 @@ char* address(void* memory, int64_t bytes) { return static_cast<char*>(memory) +
 absl::Status never_computed() { return absl::FailedPreconditionError("an operand was never computed"); }
 absl::Status no_memory(const Chunk& chunk) { return absl::ResourceExhaustedError("no memory for " + std::to_string(chunk.bytes) + " bytes"); }
 
-// All arrays contiguous: one call of the kernel. Its size counts: the engine queues up to kInlineCapture bytes without an allocation.
+// All arrays contiguous: the kernel as it is. Its size counts: the engine queues up to kInlineCapture bytes without an allocation.
 struct Contiguous {
   const Kernel* kernel;
   int64_t n;
@@ -35,7 +36,7 @@ struct Contiguous {
     void* memory = out->ensure();
     if (memory == nullptr) return no_memory(*out);
     args[count] = address(memory, at[kMaxInputs]);
-    kernel->run(args, n, 0, cells(*kernel, n));
+    share(*out, n, cells(*kernel, n), [&](int64_t begin, int64_t end) { kernel->run(args, n, begin, end); });
     return absl::OkStatus();
   }
 };
@@ -61,11 +62,12 @@ struct Strided {
     void* memory = chunks[count]->ensure();
     if (memory == nullptr) return no_memory(*chunks[count]);
     base[count] = address(memory, at[count]);
-    const Kernel* by_row = row_kernel();
-    if (by_row != nullptr) {
-      run_rows(*by_row, base);
+    const Chunk& out = *chunks[count];
+    const int64_t n = mxc::ndarray::count(walk.extents);
+    if (const Kernel* by_row = row_kernel()) {
+      share(out, n, n / walk.extents.back(), [&](int64_t begin, int64_t end) { run_rows(*by_row, base, begin, end); });
     } else {
-      run_tiles(base);
+      share(out, n, (n + kTile - 1) / kTile, [&](int64_t begin, int64_t end) { run_tiles(base, begin, end); });
     }
     return absl::OkStatus();
   }
@@ -82,23 +84,24 @@ struct Strided {
     return family->find(dtype, mask);
   }
 
-  void run_rows(const Kernel& kernel, void* const* base) const {
-    const int64_t length = walk.extents.back(), rows = mxc::ndarray::count(walk.extents) / length;
-    Position position = at_element(walk, 0);
-    for (int64_t row = 0; row < rows; ++row, next_row(walk, &position)) {
+  void run_rows(const Kernel& kernel, void* const* base, int64_t first_row, int64_t end) const {
+    const int64_t length = walk.extents.back();
+    Position position = at_element(walk, first_row * length);
+    for (int64_t row = first_row; row < end; ++row, next_row(walk, &position)) {
       void* args[kMaxOperands];
       for (int i = 0; i <= count; ++i) args[i] = address(base[i], position.offset[i] * element_bytes[i]);
       kernel.run(args, length, 0, cells(kernel, length));
     }
   }
 
-  void run_tiles(void* const* base) const {
+  void run_tiles(void* const* base, int64_t first_tile, int64_t end) const {
     alignas(64) char tiles[kMaxOperands][kTile * 8];
     const int64_t n = mxc::ndarray::count(walk.extents);
     const Kernel* kernel = n == 1 ? nullptr : family->find(dtype, numbers);
     const bool spread = kernel == nullptr;  // numbers, too, become tiles
     if (spread) kernel = family->find(dtype);
-    for (int64_t first = 0; first < n; first += kTile) {
+    for (int64_t tile = first_tile; tile < end; ++tile) {
+      const int64_t first = tile * kTile;
       const int64_t length = std::min(kTile, n - first);
       void* args[kMaxOperands];
       for (int i = 0; i < count; ++i) {

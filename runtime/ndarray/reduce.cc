@@ -1,4 +1,5 @@
 // Reductions over axes, composed of kernels over runs as kernels.h says, so that the bits are those of compiled graphs.
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "runtime/ndarray/kernels.h"
 #include "runtime/ndarray/odometer.h"
 #include "runtime/ndarray/pointwise.h"
+#include "runtime/ndarray/share.h"
 #include "runtime/ndarray/strided.h"
 
 namespace mxc {
@@ -31,6 +33,9 @@ struct Kernels {
   const Kernel *one_run, *runs, *combine, *divide, *root;
 };
 
+// How results are shared among threads where the last axis stays.
+constexpr int64_t kPieces = 16, kFewestColumns = 256, kMostColumns = 4096;
+
 // A reduction ready to run over contiguous memory.
 struct Reduce {
   Kernels kernels;
@@ -49,7 +54,20 @@ struct Reduce {
     if (to == nullptr) return absl::ResourceExhaustedError("no memory for the result");
     if (in->memory == nullptr && count(reduced.extents) > 0 && length > 0) return absl::FailedPreconditionError("the operand was never computed");
     const char* from = static_cast<const char*>(in->memory) + at;
-    along_last ? reduce_runs(from, to) : reduce_rows(from, to);
+    const int64_t elements = outputs * std::max<int64_t>(1, count(reduced.extents)) * (along_last ? length : 1);
+    if (along_last) {
+      share(*out, elements, outputs, [&](int64_t begin, int64_t end) { reduce_runs(from, to, begin, end); });
+      return absl::OkStatus();
+    }
+    // Blocks of columns: whole rows where work is not shared, else some for each thread.
+    const int64_t columns = elements < kShared ? length : std::min(length, std::clamp<int64_t>(outputs / kPieces, kFewestColumns, kMostColumns));
+    const int64_t pieces = (length + columns - 1) / columns;
+    share(*out, elements, outputs / length * pieces, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % pieces * columns;
+        reduce_rows(from, to, i / pieces, first, std::min(columns, length - first));
+      }
+    });
     return absl::OkStatus();
   }
 
@@ -58,51 +76,51 @@ struct Reduce {
     k.run(args, n, 0, cells(k, n));
   }
 
-  // The last axis is reduced.
-  void reduce_runs(const char* from, char* to) {
+  // The last axis is reduced: results [begin, end).
+  void reduce_runs(const char* from, char* to, int64_t begin, int64_t end) const {
+    Odometer kept_at = kept, reduced_at = reduced;
     const bool single = count(reduced.extents) == 1;
     alignas(64) char state[128];
-    kept.restart();
-    for (int64_t i = 0; i < outputs; ++i, kept.advance()) {
+    kept_at.go_to(begin);
+    for (int64_t i = begin; i < end; ++i, kept_at.advance()) {
       char* result = to + i * element_bytes;
       if (single) {
-        call(*kernels.one_run, length, from + kept.offset * element_bytes, nullptr, result);
+        call(*kernels.one_run, length, from + kept_at.offset * element_bytes, nullptr, result);
         continue;
       }
       start(*kernels.runs, state);
-      reduced.restart();
-      do call(*kernels.runs, length, from + (kept.offset + reduced.offset) * element_bytes, state, result);
-      while (reduced.advance());
+      reduced_at.restart();
+      do call(*kernels.runs, length, from + (kept_at.offset + reduced_at.offset) * element_bytes, state, result);
+      while (reduced_at.advance());
     }
-    if (rule->mean && !single) divide(to);
+    if (rule->mean && !single) divide(to + begin * element_bytes, end - begin);
   }
 
-  // Whole blocks are combined one after another.
-  void reduce_rows(const char* from, char* to) {
+  // Rows are combined one after another: columns [first, first + columns) of block `block` of results.
+  void reduce_rows(const char* from, char* to, int64_t block, int64_t first, int64_t columns) const {
+    Odometer kept_at = kept, reduced_at = reduced;
     const uint64_t identity = kernels.runs->identity;
-    const bool nothing = count(reduced.extents) == 0;
     const Dims still{0}, one{1};
-    kept.restart();
-    for (int64_t i = 0; i < outputs; i += length, kept.advance()) {
-      char* result = to + i * element_bytes;
-      ndarray::copy_strided({length}, element_bytes, &identity, still, result, one);
-      reduced.restart();
-      if (nothing) continue;
+    kept_at.go_to(block);
+    char* result = to + (block * length + first) * element_bytes;
+    ndarray::copy_strided({columns}, element_bytes, &identity, still, result, one);
+    reduced_at.restart();
+    if (count(reduced.extents) > 0) {
       do {
-        const char* row = from + (kept.offset + reduced.offset) * element_bytes;
+        const char* row = from + (kept_at.offset + reduced_at.offset + first) * element_bytes;
         if (rule->norm) {
           void* args[] = {const_cast<char*>(row), const_cast<char*>(row), result, result};
-          kernels.combine->run(args, length, 0, cells(*kernels.combine, length));
+          kernels.combine->run(args, columns, 0, cells(*kernels.combine, columns));
         } else {
-          call(*kernels.combine, length, result, row, result);
+          call(*kernels.combine, columns, result, row, result);
         }
-      } while (reduced.advance());
+      } while (reduced_at.advance());
     }
-    if (rule->norm) call(*kernels.root, outputs, to, nullptr, to);
-    if (rule->mean) divide(to);
+    if (rule->norm) call(*kernels.root, columns, result, nullptr, result);
+    if (rule->mean) divide(result, columns);
   }
 
-  void divide(char* to) { call(*kernels.divide, outputs, to, &count_bits, to); }
+  void divide(char* result, int64_t n) const { call(*kernels.divide, n, result, &count_bits, result); }
 };
 
 struct Axes {

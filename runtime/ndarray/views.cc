@@ -13,8 +13,8 @@ using PublicView = ::mxc::View;
 
 namespace {
 
-PublicView view(const Array& base, int64_t offset, const Dims& shape, const Dims& strides) {
-  return PublicView(wrap({base.chunk, base.dtype, offset, shape, strides, base.packed}));
+PublicView view(const Array& base, int64_t offset, const Dims& shape, const Dims& strides, Here here) {
+  return PublicView(wrap({base.chunk, base.dtype, offset, shape, strides, base.packed}), here);
 }
 
 int64_t checked_index(const char* op, int64_t index, int64_t extent, int axis, const Array& array, Here here) {
@@ -75,7 +75,7 @@ PublicView NDArray::operator[](Index index) const {
   Dims shape = base.shape, strides = base.strides;
   shape.erase(0);
   strides.erase(0);
-  return view(base, base.offset + i * base.strides[0], shape, strides);
+  return view(base, base.offset + i * base.strides[0], shape, strides, index.where);
 }
 
 PublicView NDArray::at(std::initializer_list<int64_t> indices, Here here) const {
@@ -91,7 +91,7 @@ PublicView NDArray::at(std::initializer_list<int64_t> indices, Here here) const 
     shape.push_back(base.shape[axis]);
     strides.push_back(base.strides[axis]);
   }
-  return view(base, offset, shape, strides);
+  return view(base, offset, shape, strides, here);
 }
 
 PublicView NDArray::slice(int64_t axis_given, int64_t from, int64_t to, int64_t step, Here here) const {
@@ -104,7 +104,7 @@ PublicView NDArray::slice(int64_t axis_given, int64_t from, int64_t to, int64_t 
   Dims shape = base.shape, strides = base.strides;
   shape[axis] = (last - first + step - 1) / step;
   strides[axis] *= step;
-  return view(base, base.offset + first * base.strides[axis], shape, strides);
+  return view(base, base.offset + first * base.strides[axis], shape, strides, here);
 }
 
 PublicView NDArray::reshape(const Extents& extents, Here here) const {
@@ -122,11 +122,11 @@ PublicView NDArray::reshape(const Extents& extents, Here here) const {
     fail("reshape", absl::StrCat("shape ", text(base.shape), " with ", base.elements, " elements cannot become ", text(asked)), here);
   }
   const Dims shape(known);
-  if (base.contiguous) return view(base, base.offset, shape, row_major(shape));
+  if (base.contiguous) return view(base, base.offset, shape, row_major(shape), here);
   Dims strides;
-  if (strides_for(base.shape, base.strides, shape, &strides)) return view(base, base.offset, shape, strides);
+  if (strides_for(base.shape, base.strides, shape, &strides)) return view(base, base.offset, shape, strides, here);
   NDArray plain = copy(here);
-  return view(*Access::peek(plain), 0, shape, row_major(shape));
+  return view(*Access::peek(plain), 0, shape, row_major(shape), here);
 }
 
 PublicView NDArray::flatten(Here here) const { return reshape({-1}, here); }
@@ -146,7 +146,7 @@ PublicView NDArray::transpose(const Extents& axes, Here here) const {
     shape.push_back(base.shape[axis]);
     strides.push_back(base.strides[axis]);
   }
-  return view(base, base.offset, shape, strides);
+  return view(base, base.offset, shape, strides, here);
 }
 
 PublicView NDArray::expand(int64_t axis_given, Here here) const {
@@ -157,7 +157,7 @@ PublicView NDArray::expand(int64_t axis_given, Here here) const {
   Dims shape = base.shape, strides = base.strides;
   shape.insert(axis, 1);
   strides.insert(axis, 1);
-  return view(base, base.offset, shape, strides);
+  return view(base, base.offset, shape, strides, here);
 }
 
 PublicView NDArray::squeeze(int64_t axis_given, Here here) const {
@@ -167,7 +167,7 @@ PublicView NDArray::squeeze(int64_t axis_given, Here here) const {
   Dims shape = base.shape, strides = base.strides;
   shape.erase(axis);
   strides.erase(axis);
-  return view(base, base.offset, shape, strides);
+  return view(base, base.offset, shape, strides, here);
 }
 
 PublicView NDArray::broadcast_to(const Extents& extents, Here here) const {
@@ -177,7 +177,7 @@ PublicView NDArray::broadcast_to(const Extents& extents, Here here) const {
   if (!broadcast(&joint, shape) || !(joint == shape)) {
     fail("broadcast_to", absl::StrCat("shape ", text(base.shape), " does not broadcast to ", text(shape)), here);
   }
-  return view(base, base.offset, shape, spread_strides(base.shape, base.strides, shape));
+  return view(base, base.offset, shape, spread_strides(base.shape, base.strides, shape), here);
 }
 
 }  // namespace mxc

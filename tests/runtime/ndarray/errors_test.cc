@@ -35,6 +35,74 @@ TEST(Errors, TheLineOfTheCall) {
   }
 }
 
+// `call` throws this message, and names the line on which this stands.
+template <typename Call>
+void expect_here(Call call, const std::string& message, Here here = Here::current()) {
+  try {
+    call();
+    ADD_FAILURE() << "nothing was thrown at line " << here.line();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message, message);
+    EXPECT_EQ(error.where.line(), here.line()) << message;
+    EXPECT_STREQ(error.where.file_name(), here.file_name()) << message;
+  }
+}
+
+TEST(Errors, EveryKindNamesTheLineOfTheCall) {
+  const NDArray x = two_three(), y = NDArray::zeros({4}), whole = NDArray::zeros({2, 3}, i32);
+  // Mixed shapes or types.
+  expect_here([&] { x - y; }, "sub: shapes {2, 3} and {4} do not broadcast");
+  expect_here([&] { maximum(x, y); }, "maximum: shapes {2, 3} and {4} do not broadcast");
+  expect_here([&] { (void)(x < y); }, "less: shapes {2, 3} and {4} do not broadcast");
+  expect_here([&] { matmul(x, x); }, "matmul: shapes {2, 3} and {2, 3} do not multiply");
+  expect_here([&] { concat({x, y}); }, "concat: shapes {2, 3} and {4} differ beyond axis 0");
+  expect_here([&] { stack({x, y}); }, "stack: shapes {2, 3} and {4} differ");
+  expect_here([&] { x* whole; }, "mul: dtypes f32 and i32 of arrays of shapes {2, 3} and {2, 3} differ: cast one of them");
+  expect_here([&] { whole + 0.5; }, "add: 0.5 is no i32");
+  expect_here([&] { exp(whole); }, "exp: is not defined for i32");
+  // An array that was moved from.
+  NDArray gone = NDArray::zeros({2});
+  const NDArray taken = std::move(gone);
+  const std::string empty = ": the array is empty: nothing was assigned to it, or it was moved from";
+  expect_here([&] { gone.to_vector<float>(); }, "to_vector" + empty);
+  expect_here([&] { gone.item<float>(); }, "item" + empty);
+  expect_here([&] { gone.data<float>(); }, "data" + empty);
+  expect_here([&] { gone + taken; }, "add" + empty);
+  expect_here([&] { gone += 1; }, "add" + empty);
+  expect_here([&] { gone.fill(1); }, "assign" + empty);
+  expect_here([&] { tanh(gone); }, "tanh" + empty);
+  // Indices and axes.
+  expect_here([&] { x[2]; }, "[]: index 2 is outside of axis 0 of shape {2, 3}");
+  expect_here([&] { x[0][3]; }, "[]: index 3 is outside of axis 0 of shape {3}");
+  expect_here([&] { x.at({0, 3}); }, "at: index 3 is outside of axis 1 of shape {2, 3}");
+  expect_here([&] { x.slice(2, 0, 1); }, "slice: there is no axis 2: the array has 2");
+  expect_here([&] { sum(x, {.axes = {2}}); }, "sum: there is no axis 2: the array has 2");
+  expect_here([&] { softmax(x, {.axis = 5}); }, "softmax: there is no axis 5: the array has 2");
+  expect_here([&] { take(x, NDArray::from({7})).wait(); }, "take: index 7 at {0} is outside of an axis of 2");
+  // Assignments.
+  expect_here([&] { x.assign(y); }, "assign: shapes {2, 3} and {4} do not broadcast");
+  expect_here([&] { x[0] = y; }, "assign: shapes {3} and {4} do not broadcast");
+  expect_here([&] { x[0] += x; }, "add: a result of shape {2, 3} does not fit into {3}");
+  expect_here([&] { x[0] = whole[0]; }, "assign: dtypes f32 and i32 of arrays of shapes {3} and {3} differ: cast one of them");
+  expect_here([&] { x[0] = y.slice(0, 0, 2); }, "assign: shapes {3} and {2} do not broadcast");
+  try {
+    View named = x[0];
+    const View other = y.slice(0, 0, 2);
+    named = other;
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message, "assign: shapes {3} and {2} do not broadcast");
+    EXPECT_EQ(error.where.line(), static_cast<unsigned>(__LINE__ - 6));  // where `named` was made
+  }
+  expect_here([&] { x.copy_to(y); }, "copy_to: shapes {2, 3} and {4} differ");
+  // Devices.
+  expect_here([&] { x + x.to(cpu(1)); }, "add: arrays of shapes {2, 3} and {2, 3} lie on cpu(1) and cpu(0)");
+  // Making and reading.
+  expect_here([&] { x.reshape({4}); }, "reshape: shape {2, 3} with 6 elements cannot become {4}");
+  expect_here([&] { NDArray::zeros({2, -1}); }, "full: the shape {2, -1} has a negative extent");
+  expect_here([&] { x.item<float>(); }, "item: the array of shape {2, 3} has 6 elements, not one");
+}
+
 TEST(Errors, ShapesAndTypes) {
   const NDArray x = two_three(), y = NDArray::zeros({4}), whole = NDArray::zeros({2, 3}, i32);
   EXPECT_EQ(error_of([&] { x + whole; }), "add: dtypes f32 and i32 of arrays of shapes {2, 3} and {2, 3} differ: cast one of them");
