@@ -2,8 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "mxc/ndarray.h"
+
+namespace mxc::engine {
+class Random;
+}
 
 namespace mxc::random {
 
@@ -19,30 +24,22 @@ NDArray normal(const Extents& shape, Key key, double mean = 0, double deviation 
 // Booleans that are true with this probability.
 NDArray bernoulli(const Extents& shape, Key key, double probability, Here here = Here::current());
 
-// Draws one after another: the k-th call (from 0) takes the key of step k.
-// Threads: one at a time.
+// Draws one after another: the k-th call (from 0) takes the key of step k. A variable of the engine, like an array: operations that draw
+// read it. Copies mean the same generator.
+// Threads: any; the order of calls is the order of keys.
 class Generator {
  public:
-  explicit Generator(uint64_t seed, uint32_t stream = 0) : key_{seed, 0, 0, stream} {}
+  explicit Generator(uint64_t seed, uint32_t stream = 0);
 
-  NDArray uniform(const Extents& shape, double low = 0, double high = 1, DType dtype = f32, Here here = Here::current()) {
-    return random::uniform(shape, next(), low, high, dtype, here);
-  }
-  NDArray normal(const Extents& shape, double mean = 0, double deviation = 1, DType dtype = f32, Here here = Here::current()) {
-    return random::normal(shape, next(), mean, deviation, dtype, here);
-  }
-  NDArray bernoulli(const Extents& shape, double probability, Here here = Here::current()) {
-    return random::bernoulli(shape, next(), probability, here);
-  }
+  NDArray uniform(const Extents& shape, double low = 0, double high = 1, DType dtype = f32, Here here = Here::current());
+  NDArray normal(const Extents& shape, double mean = 0, double deviation = 1, DType dtype = f32, Here here = Here::current());
+  NDArray bernoulli(const Extents& shape, double probability, Here here = Here::current());
   // The key of the next draw, which is thereby taken.
-  Key next() {
-    Key key = key_;
-    ++key_.step;
-    return key;
-  }
+  Key next();
 
  private:
-  Key key_;
+  std::shared_ptr<engine::Random> source_;
+  uint32_t stream_;
 };
 
 }  // namespace mxc::random

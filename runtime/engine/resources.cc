@@ -8,9 +8,9 @@
 
 namespace mxc::engine {
 
-core::PhiloxKey Random::next_key(uint32_t stream) {
+Random::Draw Random::next() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return core::philox_key(seed_, step_++, /*shard=*/0, stream);
+  return {seed_, step_++};
 }
 
 void Random::set_seed(uint64_t seed) {

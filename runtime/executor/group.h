@@ -13,6 +13,7 @@
 #include "runtime/core/storage.h"
 #include "runtime/core/thread_pool.h"
 #include "runtime/engine/engine.h"
+#include "runtime/engine/resources.h"
 #include "runtime/ndarray/array.h"
 
 namespace mxc::executor {
@@ -57,6 +58,8 @@ class Group : public std::enable_shared_from_this<Group> {
   Device device() const { return device_; }
   // Mutated by every run: it stands for the arena and for what runs write without a variable of its own.
   const engine::Variable& memory() const { return memory_; }
+  // Of copies between layouts.
+  engine::Scratch& scratch() { return scratch_; }
 
   // Makes the arena, from the runs on that are queued later, at least so large. Requires: mutex. Error: not enough memory.
   absl::Status grow_arena(uint64_t bytes);
@@ -76,12 +79,14 @@ class Group : public std::enable_shared_from_this<Group> {
   std::atomic<bool> failed{false};   // a run failed since `memory` was recovered. Relaxed suffices: who was told of the failure waited
 
  private:
-  Group(engine::Engine& engine, Device device) : engine_(engine), device_(device), memory_(engine.variable("arena")) {}
+  Group(engine::Engine& engine, Device device)
+      : engine_(engine), device_(device), memory_(engine.variable("arena")), scratch_(engine, "scratch") {}
 
   engine::Engine& engine_;
   const Device device_;
   core::ThreadPool pool_;
   engine::Variable memory_;
+  engine::Scratch scratch_;
   std::shared_ptr<Region> arena_;  // this and the next belong to `memory_`
   uint64_t mapped_ = 0;
   uint64_t bytes_ = 0;             // this and the next are guarded by mutex

@@ -6,17 +6,27 @@
 #include "runtime/engine/core_status.h"
 #include "runtime/engine/default_engine.h"
 #include "runtime/executor/state.h"
+#include "runtime/io/dataset.h"
 
 namespace mxc::executor {
 namespace {
 
 constexpr char kHead[] = ".head_gradient";
 
-// The output whose head gradient the input is, or nothing.
-std::string head_of(const std::string& name) {
+// The output whose head gradient the input of graph forward_backward is, or nothing: a model that descends on a loss has none, and each
+// belongs to an output of a floating type.
+std::string head_of(const core::PlanView& view, const plan::Graph& graph, const std::string& input) {
   const size_t length = sizeof kHead - 1;
-  const bool head = name.size() > length && name.compare(name.size() - length, length, kHead) == 0;
-  return head ? name.substr(0, name.size() - length) : "";
+  if (input.size() <= length || input.compare(input.size() - length, length, kHead) != 0) return "";
+  if (std::string(view.text(graph.name)) != "forward_backward") return "";
+  const std::string output = input.substr(0, input.size() - length);
+  bool found = false;
+  for (const plan::Binding& binding : view.outputs(graph)) {
+    if (binding.kind == plan::OutputKind::loss) return "";
+    const bool named = binding.kind == plan::OutputKind::output && view.text(binding.name) == output;
+    found |= named && io::is_floating(view.buffer(binding.buffer).dtype);
+  }
+  return found ? output : "";
 }
 
 bool is_report(const core::PlanView& view, const plan::Graph& graph) {
@@ -101,7 +111,7 @@ void State::open_inputs() {
       const std::string input = view.text(binding.name);
       bool known = false;
       for (const InputSlot& slot : slots) known |= slot.name == input;
-      if (!known) slots.push_back({input, binding.buffer, place_of(input, binding.buffer), false, 0, head_of(input)});
+      if (!known) slots.push_back({input, binding.buffer, place_of(input, binding.buffer), false, 0, head_of(view, graph, input)});
     }
   }
 }

@@ -103,7 +103,7 @@ struct State : std::enable_shared_from_this<State> {
   void initialise(uint64_t seed, bool shared_too, Here here);
   void save(const std::string& path, Here here);
   void load(const std::string& path, Here here);
-  void make_parameters();
+  void make_parameters(Here here);
 
   std::string name;
   const plan::Program* program = nullptr;

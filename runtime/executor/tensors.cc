@@ -50,17 +50,17 @@ void State::open_tensors(Here here) {
     Place place = same_layout(shared->form, buffer) ? shared->place : place_of(tensor.name, tensor.buffer);
     tensors.push_back({std::move(tensor), trained, brought, shared, std::move(place)});
   }
-  make_parameters();
+  make_parameters(here);
 }
 
-void State::make_parameters() {
+void State::make_parameters(Here here) {
   for (const TensorSlot& slot : tensors) {
     NDArray grad;
     for (const GradientSlot& gradient : gradients) {
       const Result& result = results[gradient.result];
       if (slot.trained && result.name == slot.tensor.name) grad = array_of(result.place, view.buffer(result.buffer), 0);
     }
-    Parameter parameter{slot.tensor.name, View(array_of(slot.shared->place, slot.shared->form, 0)), View(std::move(grad))};
+    Parameter parameter{slot.tensor.name, View(array_of(slot.shared->place, slot.shared->form, 0), here), View(std::move(grad), here)};
     (slot.trained ? parameters : kept).push_back(std::move(parameter));
   }
 }
@@ -69,12 +69,14 @@ void State::relayout(TensorSlot& slot, bool to_shared) {
   Place& from = to_shared ? slot.place : slot.shared->place;
   Place& to = to_shared ? slot.shared->place : slot.place;
   ndarray::begin_write(*to.chunk);
-  group->engine().push({.name = "copy to another layout"}, {from.chunk->variable}, {to.chunk->variable},
-                       [self = shared_from_this(), &slot, to_shared] {
+  group->engine().recover(group->scratch().variable());  // it carries the error of whoever used it before
+  group->engine().push({.name = "copy to another layout"}, {from.chunk->variable}, {to.chunk->variable, group->scratch().variable()},
+                       [self = shared_from_this(), &slot, to_shared]() -> absl::Status {
                          const plan::Buffer &own = self->view.buffer(slot.tensor.buffer), &shared = slot.shared->form;
-                         std::vector<char> plain(core::plain_bytes(own, 0));
-                         core::unpack(to_shared ? own : shared, 0, (to_shared ? slot.place : slot.shared->place).memory, plain.data());
-                         core::pack(to_shared ? shared : own, 0, plain.data(), (to_shared ? slot.shared->place : slot.place).memory);
+                         absl::StatusOr<void*> plain = self->group->scratch().get(core::plain_bytes(own, 0));
+                         if (!plain.ok()) return plain.status();
+                         core::unpack(to_shared ? own : shared, 0, (to_shared ? slot.place : slot.shared->place).memory, *plain);
+                         core::pack(to_shared ? shared : own, 0, *plain, (to_shared ? slot.shared->place : slot.place).memory);
                          return absl::OkStatus();
                        });
   slot.copied = slot.shared->place.chunk->version();
@@ -87,6 +89,8 @@ void State::initialise(uint64_t new_seed, bool shared_too, Here here) {
   bool any = false;
   for (const TensorSlot& slot : tensors) any |= slot.brought || shared_too;
   if (!any) return;
+  auto given = io::read_initial_files(view);
+  if (!given.ok()) throw Error(absl::StrCat("executor: ", given.status().message()), here);
   std::shared_ptr<GraphPart> init = has_init ? (shared_too ? part(Part::init, here) : make_part(Part::init, true, here)) : nullptr;
   Lock lock(group->mutex);
   for (TensorSlot& slot : tensors) {
@@ -102,8 +106,6 @@ void State::initialise(uint64_t new_seed, bool shared_too, Here here) {
   }
   if (init != nullptr) run(lock, std::move(init), 1, steps, /*first_values=*/!shared_too);
   last_graph = plan::kNone;
-  auto given = io::read_initial_files(view);
-  if (!given.ok()) throw Error(absl::StrCat("executor: ", given.status().message()), here);
   for (const auto& [buffer, tensor] : *given) {
     for (TensorSlot& slot : tensors) {
       if (slot.tensor.buffer == buffer && (slot.brought || shared_too)) fill(slot, tensor);

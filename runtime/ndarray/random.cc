@@ -4,7 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/philox.h"
 #include "runtime/engine/default_engine.h"
+#include "runtime/engine/resources.h"
 #include "runtime/ndarray/pointwise.h"
+#include "runtime/ndarray/share.h"
 
 namespace mxc::random {
 
@@ -12,24 +14,38 @@ using namespace ndarray;
 
 namespace {
 
+// Where a draw's numbers come from: a key, and the source that gave it, which the draw reads. Null: the user gave the key.
+struct From {
+  Key key;
+  const engine::Random* source;
+};
+
 // Queues (key, first = 0, parameter) -> [n].
-NDArray draw(const char* name, const char* op, const Extents& extents, Key key, plan::DType dtype, float parameter, Here here) {
+NDArray draw(const char* name, const char* op, const Extents& extents, const From& from, plan::DType dtype, float parameter, Here here) {
   const Kernel* kernel = find_kernel(name, dtype);
   if (kernel == nullptr) fail(op, absl::StrCat("is not defined for ", type_name(dtype)), here);
   NDArray out = new_result(engine::default_engine(), cpu(), kernel->result, checked_shape(op, extents, kernel->result, here));
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   begin_write(*to.chunk);
-  to.chunk->engine->push({.name = op, .cheap = to.elements <= 256}, {}, {to.chunk->variable},
-                         [kernel, chunk = to.chunk, n = to.elements, words = core::philox_key(key.seed, key.step, key.shard, key.stream),
-                          parameter]() mutable -> absl::Status {
-                           if (chunk->ensure() == nullptr) return absl::ResourceExhaustedError("no memory for the result");
-                           int64_t first = 0;
-                           void* with[] = {&words, &first, &parameter, chunk->memory};
-                           void* without[] = {&words, &first, chunk->memory};
-                           kernel->run(parameter < 0 ? without : with, n, 0, cells(*kernel, n));
-                           return absl::OkStatus();
-                         });
+  const Key& key = from.key;
+  auto body = [kernel, chunk = to.chunk, n = to.elements, words = core::philox_key(key.seed, key.step, key.shard, key.stream),
+               parameter]() mutable -> absl::Status {
+    if (chunk->ensure() == nullptr) return absl::ResourceExhaustedError("no memory for the result");
+    int64_t first = 0;
+    void* with[] = {&words, &first, &parameter, chunk->memory};
+    void* without[] = {&words, &first, chunk->memory};
+    void** args = parameter < 0 ? without : with;
+    share(*chunk, n, cells(*kernel, n), [&](int64_t begin, int64_t end) { kernel->run(args, n, begin, end); });
+    return absl::OkStatus();
+  };
+  const engine::Traits traits{.name = op, .cheap = to.elements <= 256};
+  // A source that was made before a fork belongs to an engine that is not in this process.
+  if (from.source == nullptr || &from.source->engine() != to.chunk->engine) {
+    to.chunk->engine->push(traits, {}, {to.chunk->variable}, std::move(body));
+  } else {
+    to.chunk->engine->push(traits, {from.source->variable()}, {to.chunk->variable}, std::move(body));
+  }
   return out;
 }
 
@@ -45,25 +61,71 @@ NDArray scaled(const char* op, NDArray numbers, double scale, double shift, Here
 
 bool is_small_float(DType dtype) { return dtype == f16 || dtype == bf16; }
 
-}  // namespace
-
-NDArray uniform(const Extents& shape, Key key, double low, double high, DType dtype, Here here) {
-  if (!(low < high)) fail("uniform", absl::StrCat("[", low, ", ", high, ") is empty"), here);
-  if (is_small_float(dtype)) return uniform(shape, key, low, high, f32, here).cast(dtype, here);
-  NDArray numbers = draw("random_uniform", "uniform", shape, key, to_plan(dtype), kNoParameter, here);
+NDArray draw_uniform(const Extents& shape, const From& from, double low, double high, DType dtype, Here here) {
+  if (is_small_float(dtype)) return draw_uniform(shape, from, low, high, f32, here).cast(dtype, here);
+  NDArray numbers = draw("random_uniform", "uniform", shape, from, to_plan(dtype), kNoParameter, here);
   return low == 0 && high == 1 ? numbers : scaled("uniform", std::move(numbers), high - low, low, here);
 }
 
-NDArray normal(const Extents& shape, Key key, double mean, double deviation, DType dtype, Here here) {
-  if (!(deviation >= 0)) fail("normal", absl::StrCat("the deviation is ", deviation), here);
-  if (is_small_float(dtype)) return normal(shape, key, mean, deviation, f32, here).cast(dtype, here);
-  NDArray numbers = draw("random_normal", "normal", shape, key, to_plan(dtype), kNoParameter, here);
+NDArray draw_normal(const Extents& shape, const From& from, double mean, double deviation, DType dtype, Here here) {
+  if (is_small_float(dtype)) return draw_normal(shape, from, mean, deviation, f32, here).cast(dtype, here);
+  NDArray numbers = draw("random_normal", "normal", shape, from, to_plan(dtype), kNoParameter, here);
   return mean == 0 && deviation == 1 ? numbers : scaled("normal", std::move(numbers), deviation, mean, here);
 }
 
-NDArray bernoulli(const Extents& shape, Key key, double probability, Here here) {
+NDArray draw_bernoulli(const Extents& shape, const From& from, double probability, Here here) {
+  return draw("random_bernoulli", "bernoulli", shape, from, plan::DType::f32, static_cast<float>(probability), here);
+}
+
+// Before a generator gives a key away.
+void check_uniform(double low, double high, Here here) {
+  if (!(low < high)) fail("uniform", absl::StrCat("[", low, ", ", high, ") is empty"), here);
+}
+void check_normal(double deviation, Here here) {
+  if (!(deviation >= 0)) fail("normal", absl::StrCat("the deviation is ", deviation), here);
+}
+void check_bernoulli(double probability, Here here) {
   if (!(probability >= 0 && probability <= 1)) fail("bernoulli", absl::StrCat("the probability is ", probability), here);
-  return draw("random_bernoulli", "bernoulli", shape, key, plan::DType::f32, static_cast<float>(probability), here);
+}
+
+}  // namespace
+
+NDArray uniform(const Extents& shape, Key key, double low, double high, DType dtype, Here here) {
+  check_uniform(low, high, here);
+  return draw_uniform(shape, {key, nullptr}, low, high, dtype, here);
+}
+
+NDArray normal(const Extents& shape, Key key, double mean, double deviation, DType dtype, Here here) {
+  check_normal(deviation, here);
+  return draw_normal(shape, {key, nullptr}, mean, deviation, dtype, here);
+}
+
+NDArray bernoulli(const Extents& shape, Key key, double probability, Here here) {
+  check_bernoulli(probability, here);
+  return draw_bernoulli(shape, {key, nullptr}, probability, here);
+}
+
+Generator::Generator(uint64_t seed, uint32_t stream)
+    : source_(std::make_shared<engine::Random>(engine::default_engine(), seed)), stream_(stream) {}
+
+Key Generator::next() {
+  const engine::Random::Draw draw = source_->next();
+  return {draw.seed, draw.step, 0, stream_};
+}
+
+NDArray Generator::uniform(const Extents& shape, double low, double high, DType dtype, Here here) {
+  check_uniform(low, high, here);
+  return draw_uniform(shape, {next(), source_.get()}, low, high, dtype, here);
+}
+
+NDArray Generator::normal(const Extents& shape, double mean, double deviation, DType dtype, Here here) {
+  check_normal(deviation, here);
+  return draw_normal(shape, {next(), source_.get()}, mean, deviation, dtype, here);
+}
+
+NDArray Generator::bernoulli(const Extents& shape, double probability, Here here) {
+  check_bernoulli(probability, here);
+  return draw_bernoulli(shape, {next(), source_.get()}, probability, here);
 }
 
 }  // namespace mxc::random

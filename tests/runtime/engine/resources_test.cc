@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/core/philox.h"
 #include "tests/runtime/engine/engines.h"
 
 namespace mxc::engine {
@@ -22,7 +23,8 @@ TEST_P(Resources, DrawsDoNotDependOnThreads) {
   Random random(*engine_, kSeed);
   std::vector<std::vector<uint32_t>> drawn(kOperations, std::vector<uint32_t>(kElements));
   for (std::vector<uint32_t>& numbers : drawn) {
-    engine_->push({}, {random.variable()}, {}, [&numbers, key = random.next_key(3)] {
+    engine_->push({}, {random.variable()}, {}, [&numbers, draw = random.next()] {
+      const core::PhiloxKey key = core::philox_key(draw.seed, draw.step, 0, 3);
       for (uint64_t i = 0; i < kElements; ++i) numbers[i] = core::philox_draw32(key, 0, i);
       return ok();
     });
@@ -37,12 +39,12 @@ TEST_P(Resources, DrawsDoNotDependOnThreads) {
 
 TEST_P(Resources, ASeedStartsOver) {
   Random random(*engine_, 1);
-  const core::PhiloxKey first = random.next_key(), second = random.next_key();
-  EXPECT_TRUE(first.word[0] != second.word[0] || first.word[1] != second.word[1]);
-  random.set_seed(1);
-  const core::PhiloxKey again = random.next_key();
-  EXPECT_EQ(again.word[0], first.word[0]);
-  EXPECT_EQ(again.word[1], first.word[1]);
+  EXPECT_EQ(random.next().step, 0u);
+  EXPECT_EQ(random.next().step, 1u);
+  random.set_seed(2);
+  const Random::Draw draw = random.next();
+  EXPECT_EQ(draw.seed, 2u);
+  EXPECT_EQ(draw.step, 0u);
 }
 
 TEST_P(Resources, ScratchBelongsToOneOperationAtATime) {

@@ -42,6 +42,62 @@ TEST_F(ExecutorErrors, TheLineOfTheCall) {
   }
 }
 
+// `call` throws this message, and names the line on which this stands.
+template <typename Call>
+void expect_here(Call call, const std::string& message, Here here = Here::current()) {
+  try {
+    call();
+    ADD_FAILURE() << "nothing was thrown at line " << here.line();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message, message);
+    EXPECT_EQ(error.where.line(), here.line()) << message;
+    EXPECT_STREQ(error.where.file_name(), here.file_name()) << message;
+  }
+}
+
+TEST_F(ExecutorErrors, EveryKindNamesTheLineOfTheCall) {
+  // Names.
+  expect_here([&] { net_["picture"]; }, "[\"picture\"]: the model 'softmax' has no input or result of this name; inputs: 'image', 'label'; results: "
+                                        "'loss', 'accuracy', 'probability'");
+  expect_here([&] { net_.gradient("label"); },
+              "gradient: the model 'softmax' has no gradient of 'label'; it has 'dense0.weight', 'dense0.bias', 'image'");
+  expect_here([&] { net_.set_hyper("rate", 1); }, "set_hyper: the model 'softmax' has no hyper-parameter 'rate'; it has 'lr', 'momentum'");
+  expect_here([&] { net_.request("label", GradientRequest::none); },
+              "request: the model 'softmax' has no gradient of 'label'; it has 'dense0.weight', 'dense0.bias', 'image'");
+  // Shapes and types on assignment; an array that was moved from.
+  expect_here([&] { net_["image"] = NDArray::zeros({6, 64}); }, "[\"image\"] = array: expected f32 {n <= 32, 1, 8, 8}, got f32 {6, 64}");
+  expect_here([&] { net_["label"] = NDArray::zeros({6}); }, "[\"label\"] = array: expected i32 {n <= 32}, got f32 {6}");
+  NDArray gone = samples_.labels();
+  const NDArray taken = std::move(gone);
+  expect_here([&] { net_["label"] = gone; }, "[\"label\"] = array: the array is empty");
+  expect_here([&] { net_.parameters()[0].value = NDArray::zeros({3}); }, "assign: shapes {10, 64} and {3} do not broadcast");
+  expect_here([&] { net_.parameters()[0].value -= NDArray::zeros({3}); }, "sub: shapes {10, 64} and {3} do not broadcast");
+  // Another device.
+  expect_here([&] { net_["image"] = samples_.images().to(cpu(1)); }, "[\"image\"] = array: the array lies on cpu(1), the executor on cpu(0)");
+  expect_here([&] { Executor(model_, cpu(1), {.share = &net_}); }, "executor: 'softmax' on cpu(1) cannot share with 'softmax' on cpu(0)");
+  PlanBuilder b;
+  b.device(plan::DeviceKind::cuda);
+  HandModel elsewhere("elsewhere", b.build());
+  expect_here([&] { Executor{elsewhere}; }, "executor: the model 'elsewhere' is compiled for cuda, not for cpu(0)");
+  // Order.
+  expect_here([&] { net_.backward(); }, "backward: there is no forward(true) of 'softmax' to go back from");
+  expect_here([&] { net_.forward_backward(); }, "forward_backward: the input 'image' has not been assigned");
+  expect_here([&] { net_.step(); }, "step: the input 'image' has not been assigned");
+  expect_here([&] { net_.evaluate(); }, "evaluate: the input 'image' has not been assigned");
+  expect_here([&] { net_.loss(); }, "loss: nothing of 'softmax' has been run yet");
+  expect_here([&] { net_.metric("accuracy"); }, "metric: nothing of 'softmax' has been run yet");
+  expect_here([&] { net_["loss"]; }, "[\"loss\"]: nothing has been run yet");
+  assign();
+  net_.forward(true);
+  expect_here([&] { net_.backward({{"probability", NDArray::zeros({6, 10})}}); },
+              "backward: the model 'softmax' descends on its loss; it takes no head gradients");
+  // What goes wrong later is told at the line that reads.
+  net_["label"] = NDArray::full({6}, 10, i32);
+  net_.forward_backward();
+  const NDArray loss = net_.loss();
+  expect_here([&] { loss.item<float>(); }, message_of([&] { loss.item<float>(); }));
+}
+
 TEST_F(ExecutorErrors, Names) {
   EXPECT_EQ(message_of([&] { net_["picture"] = samples_.images(); }),
             "[\"picture\"]: the model 'softmax' has no input or result of this name; inputs: 'image', 'label'; results: 'loss', 'accuracy', "

@@ -105,6 +105,24 @@ TEST(ExecutorGradients, HeadGradients) {
   EXPECT_EQ(floats(net.gradient("x")), (std::vector<float>{1, -3, -2, -6, 0, -9}));
 }
 
+// A name alone makes no head gradient.
+TEST(ExecutorGradients, AnInputThatIsCalledLikeAHeadGradient) {
+  for (const ScaleChoices& choices : {ScaleChoices{.loss = true}, ScaleChoices{.output = "z"}}) {
+    HandModel model = scale(choices);
+    Executor net(model);
+    EXPECT_EQ(net.inputs().size(), 2u) << choices.output;
+    net.parameters()[0].value = NDArray::from({2.0f, -3.0f});
+    net["x"] = NDArray::from(std::vector<float>{1, 2}, {1, 2});
+    EXPECT_EQ(message_of([&] { net.forward_backward(); }), "forward_backward: the input 'y.head_gradient' has not been assigned");
+    net["y.head_gradient"] = NDArray::from(std::vector<float>{5, 7}, {1, 2});
+    net.forward_backward();
+    EXPECT_EQ(floats(net.gradient("x")), (std::vector<float>{10, -21}));
+    if (choices.loss) EXPECT_EQ(net.loss().item<float>(), 2);
+  }
+  HandModel without = scale();
+  EXPECT_EQ(Executor(without).inputs().size(), 1u);
+}
+
 // f(w) = sum of head * y by w, numerically.
 TEST(ExecutorGradients, HeadGradientsAgreeWithDifferences) {
   HandModel model = scale();

@@ -31,6 +31,14 @@ void scale_input(void* const* args, int64_t n, int64_t, int64_t) {
   for (int64_t i = 0; i < n * 2; ++i) gradient[i] = head[i] * w[i % 2];
 }
 
+// y, loss: the mean of the first column.
+void scale_loss(void* const* args, int64_t n, int64_t, int64_t) {
+  const float* y = static_cast<float*>(args[0]);
+  float* loss = static_cast<float*>(args[1]);
+  *loss = 0;
+  for (int64_t i = 0; i < n; ++i) *loss += y[2 * i] / static_cast<float>(n);
+}
+
 }  // namespace
 
 HandModel softmax(ModelChoices choices) {
@@ -38,7 +46,7 @@ HandModel softmax(ModelChoices choices) {
   return HandModel(choices.name, softmax_plan(choices));
 }
 
-HandModel scale() {
+HandModel scale(ScaleChoices choices) {
   using plan::GraphKind, plan::OutputKind, plan::Role, plan::Space;
   PlanBuilder b;
   const BufferSpec rows = {.name = "x", .dims = {8, 2}, .space = Space::io, .role = Role::input, .batch_axis = 0};
@@ -49,9 +57,10 @@ HandModel scale() {
   };
   const uint32_t w = b.parameter({.name = "w", .dims = {2}});
   const uint32_t x = b.buffer(rows), head = named(rows, "y.head_gradient", Role::input);
-  const uint32_t y = named(rows, "y", Role::output), y_infer = named(rows, "y", Role::output);
+  const uint32_t y = named(rows, choices.output, Role::output), y_infer = named(rows, choices.output, Role::output);
   const uint32_t w_grad = b.buffer({.name = "w", .dims = {2}, .space = Space::io, .role = Role::output});
   const uint32_t x_grad = named(rows, "x", Role::output);
+  const uint32_t loss = choices.loss ? b.buffer({.name = "loss", .dims = {}, .space = Space::io, .role = Role::output}) : 0;
   b.begin_graph("infer", GraphKind::infer, 8);
   b.input(x);
   b.step({.name = "scale", .kernel = scale_forward, .args = {in(x), in(w), out(y_infer)}, .batch_unit = 1});
@@ -61,10 +70,12 @@ HandModel scale() {
   b.input(x);
   b.input(head);
   b.step({.name = "scale", .kernel = scale_forward, .args = {in(x), in(w), out(y)}, .batch_unit = 1});
+  if (choices.loss) b.step({.name = "loss", .kernel = scale_loss, .args = {in(y), out(loss)}});
   b.begin_backward();
   b.step({.name = "w gradient", .kernel = scale_weight, .args = {in(head), in(x), out(w_grad)}});
   b.step({.name = "x gradient", .kernel = scale_input, .args = {in(head), in(w), out(x_grad)}});
   b.output(y);
+  if (choices.loss) b.output(loss, OutputKind::loss);
   b.output(w_grad, OutputKind::gradient);
   b.output(x_grad, OutputKind::gradient);
   b.end_graph();

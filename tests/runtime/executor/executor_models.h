@@ -35,8 +35,13 @@ class HandModel {
 // Softmax regression (softmax_model.h) with a graph forward_backward.
 HandModel softmax(ModelChoices choices = {});
 
-// y[i][j] = x[i][j] * w[j], without a loss: x {n <= 8, 2}, w {2}, y, and the head gradient of y. Gradients: w, x.
-HandModel scale();
+// y[i][j] = x[i][j] * w[j]: x {n <= 8, 2}, w {2}, y, and "y.head_gradient", the head gradient of y. Gradients: w, x. Choices that make the
+// latter an input like others: a loss, the mean of y[..][0]; another name for y.
+struct ScaleChoices {
+  bool loss = false;
+  const char* output = "y";
+};
+HandModel scale(ScaleChoices choices = {});
 
 // The message without its place if `call` throws an Error of a line in [first, last] of this file, else a failure.
 template <typename Call>

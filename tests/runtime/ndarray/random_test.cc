@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <thread>
+#include <vector>
 
 #include "runtime/core/philox.h"
 #include "tests/runtime/ndarray/expected.h"
@@ -41,6 +44,37 @@ TEST(Random, EachDrawIsAnother) {
   EXPECT_EQ(first.to_vector<float>(), again.uniform({8}).to_vector<float>());
   EXPECT_NE(first.to_vector<float>(), other.uniform({8}).to_vector<float>());
   EXPECT_EQ(second.to_vector<float>(), random::uniform({8}, {.seed = 1, .step = 1}).to_vector<float>());
+}
+
+TEST(Random, CopiesAndThreadsShareAGenerator) {
+  random::Generator generator(9);
+  random::Generator copy = generator;
+  EXPECT_EQ(generator.next().step, 0u);
+  EXPECT_EQ(copy.next().step, 1u);
+  constexpr int kThreads = 4, kDraws = 50;
+  std::vector<float> drawn[kThreads];
+  std::vector<std::thread> threads;
+  for (std::vector<float>& mine : drawn) {
+    threads.emplace_back([&generator, &mine] {
+      for (int i = 0; i < kDraws; ++i) mine.push_back(generator.uniform({1}).item<float>());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::multiset<float> got, expected;
+  for (const std::vector<float>& mine : drawn) got.insert(mine.begin(), mine.end());
+  for (uint64_t step = 2; step < 2 + kThreads * kDraws; ++step) {
+    expected.insert(core::philox_uniform(core::philox_draw32(core::philox_key(9, step, 0, 0), 0, 0)));
+  }
+  EXPECT_EQ(got, expected);
+}
+
+// A wrong call takes no key.
+TEST(Random, AWrongCallDrawsNothing) {
+  random::Generator generator(9);
+  EXPECT_EQ(error_of([&] { generator.uniform({2}, 1, 1); }), "uniform: [1, 1) is empty");
+  EXPECT_EQ(error_of([&] { generator.normal({2}, 0, -1); }), "normal: the deviation is -1");
+  EXPECT_EQ(error_of([&] { generator.bernoulli({2}, 2); }), "bernoulli: the probability is 2");
+  EXPECT_EQ(generator.next().step, 0u);
 }
 
 }  // namespace
