@@ -4,8 +4,8 @@
 //   after:   %x = mx.input "x" ; %y = mx.dense %x, %w0 ; mx.minimize %y        warning: dense is not used ...
 //
 // Warnings: an input that is not used; the last operation of an unused piece, with the parameters that go with it; a report or an
-// output whose parameters no loss trains; a model without a parameter to train; a loss without an input, an input without a batch, which the
-// trainer cannot feed. An error: a loss that is not of a floating type.
+// output whose parameters no loss trains; a loss with nothing to train, neither a parameter nor an input whose gradient a main asks for; a
+// loss without an input, an input without a batch, which the trainer cannot feed. An error: a loss that is not of a floating type.
 // Needs: infer-shapes.
 #include "ir/mx.h"
 #include "llvm/ADT/SetVector.h"
@@ -25,6 +25,9 @@ Needed neededBy(ArrayRef<Operation*> roots) {
     for (Value operand : needed[i]->getOperands()) needed.insert(operand.getDefiningOp());
   return needed;
 }
+
+// An input that a program with a main optimises.
+bool asksForGradient(Operation* op) { return isa<mx::InputOp>(op) && op->hasAttr("mx.gradient"); }
 
 template <typename OpType>
 SmallVector<Operation*> all(ModuleOp module) {
@@ -51,7 +54,7 @@ class UnusedFinder {
     for (Operation* loss : losses)
       if (!isa<FloatType>(rankedType(loss->getOperand(0)).getElementType())) return wrongLoss(cast<mx::MinimizeOp>(loss));
     trained_ = neededBy(losses);
-    if (!losses.empty() && parameters(trained_).empty())
+    if (!losses.empty() && parameters(trained_).empty() && !(ownMain_ && llvm::any_of(trained_, asksForGradient)))
       losses.front()->emitWarning() << "the loss depends on no parameter that could be trained";
     if (!ownMain_ && !losses.empty() && llvm::none_of(trained_, [](Operation* op) { return isa<mx::InputOp>(op); }))
       losses.front()->emitWarning() << "the loss depends on no input: the program's `train` has no data to read";

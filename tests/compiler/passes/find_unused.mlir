@@ -2,6 +2,8 @@
 // RUN: mxc-opt --pass=infer-shapes,find-unused %t/unused.mlir 2>&1 | FileCheck %t/unused.mlir
 // RUN: mxc-opt --pass=infer-shapes,find-unused %t/untrained.mlir 2>&1 | FileCheck %t/untrained.mlir
 // RUN: mxc-opt --pass=infer-shapes,find-unused %t/frozen.mlir 2>&1 | FileCheck %t/frozen.mlir
+// RUN: mxc-opt --pass=infer-shapes,find-unused %t/optimised_input.mlir 2>&1 | FileCheck %t/optimised_input.mlir
+// RUN: mxc-opt --pass=infer-shapes,find-unused --own-main %t/optimised_input.mlir 2>&1 | FileCheck %t/optimised_input.mlir --check-prefix=MAIN
 // RUN: not mxc-opt --pass=infer-shapes,find-unused %t/integers.mlir 2>&1 | FileCheck %t/integers.mlir
 
 //--- unused.mlir
@@ -65,6 +67,18 @@ module @m {
   %0 = mx.mul %x, %w : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<3xf32>) -> tensor<*xf32>
   mx.minimize %0 : tensor<*xf32>
   mx.output "y", %0 : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- optimised_input.mlir
+// A main has a use for the gradient of an input; a trainer has none.
+// CHECK: warning: the loss depends on no parameter that could be trained
+// CHECK-NOT: warning
+// MAIN-NOT: warning
+module @m {
+  %x = mx.input "x" {mx.gradient} : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %0 = mx.square %x : (tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %0 : tensor<*xf32>
   mx.optimizer "sgd" {lr = 0.1}
 }
 
