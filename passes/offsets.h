@@ -25,7 +25,8 @@ Offsets offsetsApart(const std::vector<Lifetime>& blocks, int64_t alignment);
 
 // Blocks share where lifetimes allow: placed one by one into the smallest gap that fits, in several orders; the smallest plan of these.
 // The orders: all blocks by size, by length of life or by their product; the blocks in use when most bytes are first, and then the others,
-// both by keys of several kinds. Ends early with a plan as small as peakLive of the aligned blocks.
+// both by keys of several kinds; then the best of these with the blocks that did not fit placed earlier. Ends early with a plan as small
+// as peakLive of the aligned blocks.
 Offsets offsetsShared(const std::vector<Lifetime>& blocks, int64_t alignment);
 
 }  // namespace mxc::passes

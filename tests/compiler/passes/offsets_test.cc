@@ -52,6 +52,29 @@ TEST(Offsets, PerceptronTrainingReadingBoth) {
   expectPlan({{0, 6, 64}, {1, 6, 64}, {2, 7, 40}, {4, 5, 40}, {5, 7, 64}, {7, 7, 32}}, {304, 272});
 }
 
+// A gated recurrent cell over `steps` inputs of 4, which lie together: x (cut out), xm = [x, m] of 8, gates of 8, the next m of 4. While gates
+// are computed, the inputs, m, xm and gates are alive, and leave no gap: every m has to lie so that the next pair fits beside it.
+TEST(Offsets, UnrolledRecurrentNetLeavesNoGap) {
+  for (int64_t steps : {2, 4, 8, 16, 32}) {
+    Blocks blocks = {{0, 0, 4 * steps}};
+    int64_t time = 0, memory = 1;
+    blocks.push_back({0, 0, 4});  // the first m
+    for (int64_t step = 0; step < steps; ++step) {
+      blocks[0].end = time + 1;
+      blocks.push_back({time + 1, time + 2, 4});
+      blocks.push_back({time + 2, time + 3, 8});
+      blocks.push_back({time + 3, time + 5, 8});
+      blocks[static_cast<size_t>(memory)].end = time + 5;
+      memory = static_cast<int64_t>(blocks.size());
+      blocks.push_back({time + 4, time + 6, 4});
+      time += 5;
+    }
+    const Offsets plan = offsetsShared(blocks, 1);
+    EXPECT_EQ(plan.bytes, 4 * steps + 4 + 8 + 8) << steps << " steps";
+    expectDisjoint(blocks, plan, 1);
+  }
+}
+
 // data8 -> fc16 -> relu = a -> fc16 -> relu -> (+ a) -> fc10 -> softmax: 400 / 168 / 192 / 128.
 TEST(Offsets, ResidualForward) {
   expectPlan({{0, 1, 64}, {1, 4, 64}, {2, 3, 64}, {3, 4, 64}, {4, 5, 64}, {5, 6, 40}, {6, 7, 40}}, {400, 192});

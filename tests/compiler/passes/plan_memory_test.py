@@ -51,8 +51,7 @@ class OwnPlan(unittest.TestCase):
             self.assertLessEqual(wanted, set(functions), name)
             for function, plan in functions.items():
                 self.assertLessEqual(plan["peak_live_bytes"], plan["arena_bytes"], (name, function))
-                # Of a network of some kilobytes one small value is a larger part.
-                self.assertLessEqual(plan["arena_bytes"], 1.005 * plan["peak_live_bytes"] + 4096, (name, function))
+                self.assertLessEqual(plan["arena_bytes"], 1.005 * plan["peak_live_bytes"], (name, function))
 
     def test_bounds(self):
         for name, bounds in BOUNDS.items():
