@@ -13,6 +13,7 @@
 #include "runtime/core/executor.h"
 #include "runtime/core/philox.h"
 #include "runtime/ndarray/kernels.h"
+#include "tests/compiler/codegen/array_call.h"
 #include "tests/compiler/codegen/jit.h"
 
 extern "C" {
@@ -351,6 +352,58 @@ TEST(ImperativeAxes, RunsPutTogetherEqualTheCompiledGraph) {
       std::memcpy(bytes.data(), got.data(), bytes.size());
       expectSame(DType::f32, bytes, want[i], name + " of " + joinDims(c.dims) + " case " + std::to_string(i));
     }
+  }
+}
+
+// ---- NDArray's own operations along any axis: how they put kernels together is theirs -----------------------------------------------
+TEST(ImperativeAxes, SoftmaxAndPlacesAlongEachAxisEqualTheCompiledGraph) {
+  for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{3, 37, 5}, {33, 2, 16}, {1, 4, 70}, {129}}) {
+    const Bytes input = draw(DType::f32, elements(dims), 21);
+    for (int64_t axis = 0; axis < static_cast<int64_t>(dims.size()); ++axis) {
+      GraphText graph;
+      std::vector<int64_t> without = dims;
+      without.erase(without.begin() + axis);
+      const std::string type = tensorText(dims, DType::f32), places = tensorText(without, DType::i32), argument = graph.argument(type);
+      const std::string attribute = "axis = " + std::to_string(axis) + " : i64";
+      for (const char* op : {"softmax", "log_softmax"}) graph.output(graph.value(op, {argument}, attribute, {type}, type), type);
+      for (const char* op : {"argmax", "argmin"}) graph.output(graph.value(op, {argument}, attribute, {type}, places), places);
+      const std::vector<Bytes> want = runGraph(graph, {input});
+      ASSERT_EQ(want.size(), 4u);
+      const std::string what = joinDims(dims) + " along axis " + std::to_string(axis);
+      size_t i = 0;
+      for (const char* op : {"softmax", "log_softmax", "argmax", "argmin"}) {
+        const DType result = i < 2 ? DType::f32 : DType::i32;
+        expectSame(result, callArray(op, input, dims, {axis}), want[i++], op + (" of " + what));
+      }
+    }
+  }
+}
+
+TEST(ImperativeAxes, ReductionsOverEachChoiceOfAxesEqualTheCompiledGraph) {
+  const std::vector<int64_t> dims = {3, 37, 5};
+  Bytes input(elements(dims) * 4);
+  std::mt19937_64 random(5);
+  for (int64_t i = 0; i < elements(dims); ++i) reinterpret_cast<float*>(input.data())[i] = static_cast<float>(random() % 1000) / 700 + 0.1f;
+  const char* const reduces[] = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "norm"};
+  for (unsigned mask = 1; mask < 8; ++mask) {
+    std::vector<int64_t> axes;
+    std::vector<int64_t> kept;
+    std::string list;
+    for (int64_t axis = 0; axis < 3; ++axis) {
+      if (!(mask >> axis & 1)) {
+        kept.push_back(dims[axis]);
+        continue;
+      }
+      list += (axes.empty() ? "" : ", ") + std::to_string(axis);
+      axes.push_back(axis);
+    }
+    GraphText graph;
+    const std::string type = tensorText(dims, DType::f32), result = tensorText(kept, DType::f32), argument = graph.argument(type);
+    for (const char* name : reduces) graph.output(graph.value(name, {argument}, "axes = array<i64: " + list + ">", {type}, result), result);
+    const std::vector<Bytes> want = runGraph(graph, {input});
+    ASSERT_EQ(want.size(), std::size(reduces));
+    for (size_t i = 0; i < want.size(); ++i)
+      expectSame(DType::f32, callArray(reduces[i], input, dims, axes), want[i], reduces[i] + (" over " + list));
   }
 }
 
