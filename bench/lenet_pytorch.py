@@ -5,10 +5,10 @@ between runs of 400 and of 100 steps over their difference in steps (so that sta
 taking a batch from memory), for PyTorch 100 steps inside the process. Prints each round, the medians and their ratio; the exit code is 1
 if mxc takes more than half of PyTorch's time.
 """
+import os
 import pathlib
 import resource
 import statistics
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +16,9 @@ import tempfile
 ROOT, BUILD = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
 ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 MNIST = ROOT.parent / "shared" / "data" / "mnist"
+
+# PyTorch's BLAS has threads of its own, which torch.set_num_threads leaves alone.
+ONE_THREAD = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 TORCH = """
 import sys, time
@@ -29,8 +32,6 @@ net = torch.nn.Sequential(
 optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
 loss_of = torch.nn.CrossEntropyLoss()
 images, labels = torch.rand(6400, 1, 28, 28), torch.randint(0, 10, (6400,))
-# PyTorch's BLAS has threads of its own, which torch.set_num_threads leaves alone.
-ONE_THREAD = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 def steps(count):
     for i in range(count):

@@ -1,12 +1,16 @@
 // What NDArray costs: small operations in a chain, and long arrays against the bandwidth of memory, measured in the same run.
 //
+//   ndarray_bench [small]
+//
 //   small    on 16 floats, 10^5 times one after another, then one wait: microseconds of processor time for each, all threads together, of
 //            the best of several runs.
 //   long     10^6 floats: bytes that the written operation must move (its operands and its result once) by the time of one, against
-//            a triad a[i] = b[i] + s * c[i] in plain C++. Best of many short runs, taken in turns with the triad.
+//            a triad a[i] = b[i] + s * c[i] in plain C++. Best of many short runs, taken in turns with the triad. The triad runs on one
+//            thread, long operations on all that the process may use: `taskset -c 0` compares one with one.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <functional>
 #include <vector>
@@ -74,7 +78,8 @@ void large(const char* name, int arrays, const std::function<void()>& one, const
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool only_small = argc == 2 && std::strcmp(argv[1], "small") == 0;
   {
     NDArray x = NDArray::ones({16}), g = NDArray::ones({16});
     const NDArray y = NDArray::zeros({16});
@@ -82,6 +87,7 @@ int main() {
     small("x += y, 16 floats", [&] { x += y; }, x);
     small("p -= 0.1 * g, 16 floats", [&] { x -= 0.1f * g; }, x);
   }
+  if (only_small) return 0;
   NDArray a = NDArray::ones({kLong}), b = NDArray::ones({kLong}), c = NDArray::ones({kLong}), d;
   large("d = a + b", 3, [&] { d = a + b; }, [&] { d.wait(); });
   large("a += b", 3, [&] { a += b; }, [&] { a.wait(); });
