@@ -44,8 +44,8 @@ bool checkModelOfMainFile(const frontend::SourceFile& file, const CompileOptions
 }
 
 std::vector<std::string> mainCommand(const CompileOptions& options, const std::string& object) {
-  std::vector<std::string> command = {options.host_compiler, "-std=c++20", "-O2", "-w", "-ffunction-sections", "-fdata-sections", "-I",
-                                      installRoot() + "/include"};
+  std::vector<std::string> command = {options.host_compiler, "-std=c++20", "-O2", "-w", "-ffunction-sections", "-fdata-sections",
+                                      "-DMXC_WITHOUT_STAGING", "-I", installRoot() + "/include"};
   if (options.color != Color::automatic)
     command.push_back(std::string("-fdiagnostics-color=") + (options.color == Color::always ? "always" : "never"));
   for (const std::string& define : options.defines) command.push_back("-D" + define);

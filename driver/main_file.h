@@ -17,7 +17,7 @@ bool checkMainOptions(const frontend::SourceFile& file, const CompileOptions& op
 // The same of a form other than a program, which holds one model and no main.
 bool checkModelOfMainFile(const frontend::SourceFile& file, const CompileOptions& options, DiagnosticPrinter& printer);
 
-// The command that compiles the file to `object`.
+// The command that compiles the file to `object`. frontend/CMakeLists.txt precompiles mxc/mxc.h with its flags.
 std::vector<std::string> mainCommand(const CompileOptions& options, const std::string& object);
 // Runs it. False after an error, which has been printed.
 bool compileMain(const CompileOptions& options, const std::string& object, DiagnosticPrinter& printer);

@@ -19,6 +19,16 @@ struct ModelInfo {
 };
 }  // namespace detail
 
+// The head of the function that describes a model. Staging calls it by its name; in a program with a `main` nobody does, and the host compiler
+// leaves it out (mxc defines MXC_WITHOUT_STAGING).
+#ifdef MXC_WITHOUT_STAGING
+#define MXC_MODEL_FUNCTION(name) [[maybe_unused]] static void mxc_stage_##name()
+#else
+#define MXC_MODEL_FUNCTION(name)       \
+  extern "C" void mxc_stage_##name(); \
+  extern "C" void mxc_stage_##name()
+#endif
+
 // MXC_MODEL(lenet) { ... } describes a model, and makes `lenet` a constant of class Model. A file may hold several models. If it holds a
 // `main` as well, all of them and it become one program; if not, `mxc compile --model=lenet` chooses.
 #define MXC_MODEL(name)                                                                       \
@@ -26,8 +36,7 @@ struct ModelInfo {
   extern "C" constexpr mxc::detail::ModelInfo mxc_model_##name = {#name, __FILE__, __LINE__}; \
   extern "C" __attribute__((weak)) const mxc::plan::Program mxc_program_##name;               \
   [[maybe_unused]] static const mxc::Model name = {#name, &mxc_program_##name};               \
-  extern "C" void mxc_stage_##name();                                                         \
-  extern "C" void mxc_stage_##name()
+  MXC_MODEL_FUNCTION(name)
 
 struct InputOptions {
   // Backward computes the gradient of the loss with respect to this input too. It is there for a program with a `main`; training has no

@@ -1,5 +1,5 @@
-// Addresses are filled in by the relocations of the section ".rela.dyn", those of calls by ".rela.plt": the symbols of the former that the
-// object does not define are made weak where they stand, in ".dynsym".
+// Addresses are filled in by the relocations of the sections ".rela.dyn" and, of calls, ".rela.plt": their symbols that the object does not
+// define are made weak where they stand, in ".dynsym".
 #include "frontend/stage/open_symbols.h"
 
 #include <elf.h>
@@ -44,8 +44,7 @@ bool weaken(std::vector<char>& file) {
   bool any = false;
   for (uint64_t i = 0; i < sections.size(); ++i) {
     Elf64_Shdr relocations = sections.read(i);
-    // The table of calls says to which section its entries belong.
-    if (relocations.sh_type != SHT_RELA || relocations.sh_info != 0 || relocations.sh_link >= sections.size()) continue;
+    if (relocations.sh_type != SHT_RELA || relocations.sh_link >= sections.size()) continue;
     Elf64_Shdr table = sections.read(relocations.sh_link);
     Records<Elf64_Sym> symbols(file, table.sh_offset, table.sh_size);
     Records<Elf64_Rela> entries(file, relocations.sh_offset, relocations.sh_size);

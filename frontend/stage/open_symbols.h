@@ -5,8 +5,8 @@
 
 namespace mxc::frontend {
 
-// Lets the object be loaded although nobody may define what its code takes the address of, such as a function of the runtime that main
-// hands on: such symbols become weak, null where they are missing. Calls are bound when they are made, and need nothing.
+// Lets the object be loaded although nobody may define what it calls or takes the address of, such as the functions of the runtime that
+// main needs: such symbols become weak, null where they are missing.
 // An object of another form than ELF of 64 bits stays as it is.
 void weakenOpenSymbols(const std::string& object);
 

@@ -8,6 +8,7 @@
 // where "at" is null if the place is not known, and frames are return addresses in MODEL.so, innermost first.
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -21,6 +22,7 @@
 #include <typeinfo>
 
 #include "frontend/dsl/json.h"
+#include "frontend/stage/missing_call.h"
 #include "frontend/stage/progress.h"
 
 namespace {
@@ -95,6 +97,30 @@ int writeError(const char* result, const std::string& message, const std::string
   return 1;
 }
 
+// What runtimeIsMissing needs, set before any of the file's code runs.
+struct Output {
+  const char* result;
+  const Progress* page;
+} output;
+
+// Runs in the place of each function that the file calls and only a program has.
+void runtimeIsMissing() {
+  constexpr int kDepth = 128;
+  void* stack[kDepth];
+  const auto [begin, end] = rangeOf(__builtin_return_address(0));
+  std::string frames;
+  for (int i = 0, count = backtrace(stack, kDepth); i < count; ++i) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(stack[i]);
+    if (address > begin && address <= end) frames += (frames.empty() ? "" : ", ") + std::to_string(address - begin);
+  }
+  const char* message = output.page->phase == Progress::loading
+                            ? "a global variable needs the runtime, which only a program has: make it in main, or as a static variable of "
+                              "a function that main calls"
+                            : "a model's code cannot use the runtime, which only a program has: arrays and executors are for main and what "
+                              "it calls";
+  _exit(writeError(output.result, message, "null", ", \"frames\": [" + frames + "]"));
+}
+
 // The name of the exception that is being handled, as C++ writes it.
 std::string exceptionName() {
   const std::type_info* type = abi::__cxa_current_exception_type();
@@ -156,6 +182,8 @@ int main(int argc, char** argv) {
   Progress* page = mapProgress(argv[4]);
   if (!page) return writeError(result, "cannot share memory with mxc", "null");
 
+  output = {result, page};
+  mxc::frontend::onMissingCall(runtimeIsMissing);
   void* object = dlopen(argv[1], RTLD_LAZY | RTLD_GLOBAL);
   if (!object) return writeError(result, std::string("the model cannot be loaded: ") + dlerror(), "null");
   std::string name = argv[2];

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "frontend/stage/call_stack.h"
@@ -19,7 +20,6 @@ namespace mxc::frontend {
 namespace {
 
 constexpr llvm::StringRef kStagePrefix = "mxc_stage_";
-constexpr int kUnbound = 127;  // how the dynamic linker ends a process that calls a function which nobody defines
 constexpr uint64_t kRoomForStaging = 16 << 20;  // bytes; a model's shared object takes one to three million
 
 bool fail(const DiagnosticSink& sink, SourcePlace place, std::string message, Fault fault = Fault::input) {
@@ -103,8 +103,17 @@ SourcePlace readPlace(const llvm::json::Value* json) {
   return place;
 }
 
+// The innermost caller that stands in the source itself, rather than in a header of mxc's; those within it leave the list, and so does it.
+void takePlace(std::vector<SourcePlace>& callers, const std::string& source, SourcePlace& place) {
+  auto own = std::find_if(callers.begin(), callers.end(), [&](const SourcePlace& caller) { return caller.file == source; });
+  if (own == callers.end()) own = callers.begin();
+  place = *own;
+  callers.erase(callers.begin(), own + 1);
+}
+
 // What mxc-stage wrote when it exited with 1.
-bool reportThrown(const StageOptions& options, const std::string& text, const std::string& object, const DiagnosticSink& sink) {
+bool reportThrown(const StageOptions& options, const std::string& text, const std::string& object, const Progress& progress,
+                  const DiagnosticSink& sink) {
   auto json = llvm::json::parse(nameCallers(text, object, options.source));
   if (!json) {
     llvm::consumeError(json.takeError());
@@ -114,12 +123,17 @@ bool reportThrown(const StageOptions& options, const std::string& text, const st
   Diagnostic diagnostic;
   diagnostic.message = error.getString("error").value_or("").str();
   diagnostic.place = readPlace(error.get("at"));
+  std::vector<SourcePlace> callers;
+  if (const llvm::json::Array* list = error.getArray("callers"))
+    for (const llvm::json::Value& caller : *list) callers.push_back(readPlace(&caller));
+  // What makes the global variables of a file has no line of its own.
+  if (progress.phase == Progress::loading && callers.size() > 1) callers.pop_back();
+  if (diagnostic.place.file.empty() && !callers.empty()) takePlace(callers, options.source, diagnostic.place);
   if (diagnostic.place.file.empty()) diagnostic.place.file = options.source;
   diagnostic.word = error.getString("word").value_or("").str();
   if (auto note = error.getString("note"))
     diagnostic.notes.push_back({readPlace(error.get("note_at")), note->str(), diagnostic.word});
-  if (const llvm::json::Array* callers = error.getArray("callers"))
-    for (const llvm::json::Value& caller : *callers) diagnostic.notes.push_back({readPlace(&caller), "called from here", ""});
+  for (const SourcePlace& caller : callers) diagnostic.notes.push_back({caller, "called from here", ""});
   sink(diagnostic);
   return false;
 }
@@ -139,8 +153,6 @@ bool reportDeath(const StageOptions& options, const ProcessResult& result, const
     diagnostic.message = "staging did not end within " + std::to_string(options.time_limit_seconds) + " s (--stage-time-limit)";
   } else if (result.signal) {
     diagnostic.message = std::string("staging crashed: ") + strsignal(result.signal);
-  } else if (result.exit_code == kUnbound) {
-    diagnostic.message = "the model's code, or a global variable of the file, needs the runtime (see above): only main and what it calls can";
   } else {
     diagnostic.message = "the model's code ended the staging process with exit code " + std::to_string(result.exit_code);
   }
@@ -214,7 +226,7 @@ std::optional<std::string> stage(const StageOptions& options, const std::string&
   } else if (result.timed_out || result.signal || result.exit_code > 1) {
     reportDeath(options, result, progress, sink);
   } else if (result.exit_code == 1) {
-    reportThrown(options, text, object, sink);
+    reportThrown(options, text, object, progress, sink);
   } else if (progress.phase != Progress::done) {
     reportDeath(options, result, progress, sink);
   } else {

@@ -5,7 +5,7 @@
 // that was made. What the code prints to its standard output goes to standard error.
 //
 // A file may hold a `main` beside its models. It is no part of staging, and need not be able to run: the shared object leaves open what
-// only the runtime of a program defines, and is bound as far as it is called.
+// only the runtime of a program defines. A global variable, or a model, that calls it all the same is an error at its line.
 #pragma once
 
 #include <cstdint>

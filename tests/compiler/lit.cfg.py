@@ -26,3 +26,7 @@ try:
     config.available_features.add("mount-namespace")
 except (OSError, subprocess.CalledProcessError):
     pass
+
+# Has the build precompiled mxc/mxc.h, which it does for GCC alone?
+if os.path.isdir(os.path.join(build, "include", "mxc", "mxc.h.gch")):
+    config.available_features.add("precompiled")
