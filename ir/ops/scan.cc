@@ -3,7 +3,7 @@
 #include "ir/ops/scan.h"
 
 #include "ir/ops/elementwise.h"
-#include "ir/ops/shape.h"
+#include "ir/ops/parts.h"
 
 using namespace mlir;
 
