@@ -6,11 +6,14 @@
 
 namespace mxc::passes {
 
-// Whether result `i` of a function is a gradient.
+// Whether result `i` of a function has this role; whether it is a gradient.
+bool hasRole(mlir::func::FuncOp function, unsigned i, llvm::StringRef role);
 bool isGradientResult(mlir::func::FuncOp function, unsigned i);
 // Whether a function has results that are gradients. All others have no parts.
 bool hasBackward(mlir::func::FuncOp function);
 
+// The operations of the function's block that its results of the numbers `wanted` are computed from.
+llvm::SmallPtrSet<mlir::Operation*, 16> computedFrom(mlir::func::FuncOp function, llvm::function_ref<bool(unsigned)> wanted);
 // The operations of the function's block that results other than gradients are computed from. The others are backward.
 llvm::SmallPtrSet<mlir::Operation*, 16> forwardPart(mlir::func::FuncOp function);
 
