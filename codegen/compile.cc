@@ -6,6 +6,7 @@
 #include "codegen/compile.h"
 
 #include "codegen/cpu/kernel_builder.h"
+#include "codegen/dtypes.h"
 #include "codegen/plan_writer.h"
 #include "ir/bound_memory.h"
 #include "ir/mx.h"
@@ -19,18 +20,6 @@ using namespace mlir;
 
 namespace mxc::codegen {
 namespace {
-
-plan::DType dtypeOf(Type element) {
-  if (element.isF64()) return plan::DType::f64;
-  if (element.isF32()) return plan::DType::f32;
-  if (element.isF16()) return plan::DType::f16;
-  if (element.isBF16()) return plan::DType::bf16;
-  if (element.isInteger(1)) return plan::DType::boolean;
-  if (element.isUnsignedInteger(8)) return plan::DType::u8;
-  if (element.isInteger(8)) return plan::DType::i8;
-  if (element.isInteger(64)) return plan::DType::i64;
-  return plan::DType::i32;
-}
 
 uint64_t align(uint64_t bytes) { return (bytes + plan::kAlign - 1) / plan::kAlign * plan::kAlign; }
 

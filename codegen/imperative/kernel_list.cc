@@ -20,9 +20,6 @@ constexpr int64_t kFlat = int64_t{1} << 40;    // the compiled batch: more eleme
 // Formulas of optimizers, which are elementwise operations only because everything is.
 constexpr const char* kOfOptimizers[] = {"mx.clip_norm_scale", "mx.trust_ratio"};
 
-constexpr const char* kNames[] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i32", "i64", "boolean"};
-constexpr int kDTypes = std::size(kNames);
-
 using Make = llvm::function_ref<Value(OpBuilder&, ValueRange)>;
 
 class Lister {
@@ -41,7 +38,6 @@ class Lister {
     listRandom(plan::DType::f32);
     listRandom(plan::DType::f64);
     listBernoulli();
-    std::stable_sort(kernels_.begin(), kernels_.end(), [](const ListedKernel& a, const ListedKernel& b) { return a.family < b.family; });
     return std::move(kernels_);
   }
 
@@ -114,7 +110,7 @@ class Lister {
   void listCasts(plan::DType from) {
     for (int to = 0; to < kDTypes; ++to)
       if (static_cast<plan::DType>(to) != from)
-        add(std::string("cast.") + kNames[to], from, 0, {asked(element(from))},
+        add(std::string("cast.") + dtypeName(static_cast<plan::DType>(to)), from, 0, {asked(element(from))},
             [&](OpBuilder& b, ValueRange x) { return castTo(b, x[0], static_cast<plan::DType>(to)); });
   }
 
@@ -205,30 +201,6 @@ class Lister {
 };
 
 }  // namespace
-
-Type elementOf(MLIRContext* context, plan::DType dtype) {
-  Builder b(context);
-  switch (dtype) {
-    case plan::DType::f32: return b.getF32Type();
-    case plan::DType::f64: return b.getF64Type();
-    case plan::DType::f16: return b.getF16Type();
-    case plan::DType::bf16: return b.getBF16Type();
-    case plan::DType::i8: return b.getIntegerType(8);
-    case plan::DType::u8: return b.getIntegerType(8, /*isSigned=*/false);
-    case plan::DType::i32: return b.getI32Type();
-    case plan::DType::i64: return b.getI64Type();
-    case plan::DType::boolean: return b.getI1Type();
-  }
-  return {};
-}
-
-plan::DType dtypeOf(Type element) {
-  for (int d = 0; d < kDTypes; ++d)
-    if (elementOf(element.getContext(), static_cast<plan::DType>(d)) == element) return static_cast<plan::DType>(d);
-  return plan::DType::f32;
-}
-
-const char* dtypeName(plan::DType dtype) { return kNames[static_cast<int>(dtype)]; }
 
 std::vector<ListedKernel> listKernels(ModuleOp scratch) { return Lister(scratch).run(); }
 

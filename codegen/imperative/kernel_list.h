@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "codegen/dtypes.h"
 #include "ir/mx.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/core/plan.h"
 
 namespace mxc::codegen {
 
@@ -24,11 +24,7 @@ struct ListedKernel {
   int carried = -1;             // `.run`: the operand that holds the accumulators
 };
 
-// All of them, in the order of their families' names. The kernels stand in functions that are added to `scratch`.
+// All of them. The kernels stand in functions that are added to `scratch`.
 std::vector<ListedKernel> listKernels(mlir::ModuleOp scratch);
-
-mlir::Type elementOf(mlir::MLIRContext* context, plan::DType dtype);
-plan::DType dtypeOf(mlir::Type element);
-const char* dtypeName(plan::DType dtype);
 
 }  // namespace mxc::codegen

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace mxc::codegen {
 namespace {
 
-constexpr int kDTypes = 9, kScalarMasks = 8;
+constexpr int kScalarMasks = 8;
 
 struct Record {
   std::string symbol;  // empty: no kernel
