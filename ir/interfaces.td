@@ -22,6 +22,11 @@ def Mx_OpRules : OpInterface<"OpRules"> {
     InterfaceMethod<[{How the lowering reads an operand, which tells whether its elements may be computed there instead of
       stored. Not asked of elementwise ops.}],
       "::mxc::Reading", "reading", (ins "unsigned":$operand), "", "return ::mxc::Reading::stored;">,
+    InterfaceMethod<[{Of an op that reads its operand in windows.}],
+      "::mxc::Window", "window", (ins), "", "return {};">,
+    InterfaceMethod<[{Whether the lowering is one `contract` whose result is [n, c, h, w], with a parallel loop for each of n, h and w
+      and the vector loop for c (others have one step): it can be computed row by row.}],
+      "bool", "makesRows", (ins), "", "return false;">,
     InterfaceMethod<[{Whether every `store` to the result is the last word on that element, so that elementwise work may be done
       there. False for results that are accumulated or read again.}],
       "bool", "storesFinal", (ins "unsigned":$result), "", "return true;">,

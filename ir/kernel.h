@@ -53,7 +53,17 @@ struct Range {
 //   stored   it must lie in memory (`contract` reads it in ways of its own)
 //   often    by `load`; elements are read several times
 //   once     by `load`, each element about once
-enum class Reading { stored, often, once };
+//   windows  [n, c, h, w], its only operand, by `loadOr` in `forall` over a result [n, c, ..]: sample and channel are the result's, and
+//            row p of the result reads the rows of the op's Window
+enum class Reading { stored, often, once, windows };
+
+// The rows p * stride - pad + [0, size), as far as there are such.
+struct Window {
+  int64_t size = 1, stride = 1, pad = 0;
+};
+
+// Rows that a kernel may keep on its stack of what its windows read.
+constexpr int64_t kWindowBytes = 128 << 10;
 
 enum class Combine { sum, product, max, min };
 

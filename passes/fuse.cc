@@ -6,12 +6,14 @@
 //                                                     mx.yield %z }
 //                                                   %1 = mx.kernel(%0) { %p = mx.max_pool ...; mx.yield %p }
 //
-// A kernel has at most one operation that is not elementwise, its anchor, and elementwise ones of three sorts:
+// A kernel has at most one operation that is not elementwise, its anchor (or two, see windows), and elementwise ones of three sorts:
 //   epilogue   depends on one result of the anchor and has its shape: computed as that result's element is stored. It may read other
 //              values at the same point, and values that elementwise operations of the kernel make there from such values.
 //   prologue   the anchor depends on it: computed where the anchor loads, so the anchor must load each element about once, and the
 //              work must be cheap and nobody else's.
 //   without an anchor, all have one shape: they run in one loop nest, and each may be a result.
+//   windows    before an anchor that reads in windows (a pooling) may stand another that makes rows (a convolution), whose result nobody
+//              else reads, with an epilogue that stays in the kernel: of that only the rows of a few windows are ever in memory.
 // A value that two kernels use is stored once, except for recomputed ones (form_kernels.h). Kernels never depend on each other. What
 // depends on a gradient that is given from outside (mx.head_gradient) shares no kernel with what forward needs: it comes later.
 //
@@ -97,12 +99,15 @@ class Fuser {
   // The operands of `op` that it could read as they are computed, with the operation that makes them, latest first.
   SmallVector<std::pair<int, Value>> candidates(Operation* op) {
     SmallVector<std::pair<int, Value>> found;
+    auto joinsAnchor = [&](unsigned operand) {
+      Reading reading = cast<mx::OpRules>(op).reading(operand);
+      return reading == Reading::once || reading == Reading::windows;
+    };
     for (OpOperand& operand : op->getOpOperands()) {
       Operation* def = operand.get().getDefiningOp();
       auto it = def ? index_.find(def) : index_.end();
       if (it == index_.end() || isRecomputed(def)) continue;
-      bool joins = isElementwise(op) ? sameSpace(operand.get(), op->getResult(0))
-                                     : cast<mx::OpRules>(op).reading(operand.getOperandNumber()) == Reading::once;
+      bool joins = isElementwise(op) ? sameSpace(operand.get(), op->getResult(0)) : joinsAnchor(operand.getOperandNumber());
       if (joins) found.push_back({it->second, operand.get()});
     }
     llvm::sort(found, [](auto& a, auto& b) {
@@ -166,35 +171,38 @@ class Fuser {
   // Whether the operations, in program order, fit the description at the top of this file.
   bool isKernel(ArrayRef<int> members) {
     llvm::SmallPtrSet<Operation*, 16> inside;
-    Operation* anchor = nullptr;
+    Operation *producer = nullptr, *anchor = nullptr;
     for (int member : members) {
       Operation* op = ops_[member];
       inside.insert(op);
       if (isElementwise(op)) continue;
-      if (anchor) return false;
+      if (producer) return false;
+      producer = anchor;
       anchor = op;
     }
     if (!anchor)
       return llvm::all_of(members, [&](int member) { return sameSpace(ops_[member]->getResult(0), ops_[members[0]]->getResult(0)); });
-    return isEpilogueAndPrologue(members, inside, anchor);
+    return isEpilogueAndPrologue(members, inside, producer, anchor);
   }
 
-  bool isEpilogueAndPrologue(ArrayRef<int> members, const llvm::SmallPtrSetImpl<Operation*>& inside, Operation* anchor) {
-    llvm::DenseMap<Operation*, Value> root;  // the anchor's result that an operation depends on
+  // `producer`: the anchor before the anchor, or null.
+  bool isEpilogueAndPrologue(ArrayRef<int> members, const llvm::SmallPtrSetImpl<Operation*>& inside, Operation* producer, Operation* anchor) {
+    llvm::DenseMap<Operation*, Value> root;  // the anchor's, or the producer's, result that an operation depends on
     int64_t prologueCost = 0;
     for (int member : members) {
       Operation* op = ops_[member];
-      if (op == anchor) continue;
+      if (op == anchor || op == producer) continue;
       Value from;
       for (Value operand : op->getOperands()) {
         Operation* def = operand.getDefiningOp();
-        Value source = def == anchor ? operand : root.lookup(def);
+        Value source = def && (def == anchor || def == producer) ? operand : root.lookup(def);
         if (source && from && source != from) return false;
         if (source) from = source;
       }
       if (from) {
-        unsigned number = cast<OpResult>(from).getResultNumber();
-        if (!sameSpace(op->getResult(0), from) || !cast<mx::OpRules>(anchor).storesFinal(number)) return false;
+        auto maker = cast<mx::OpRules>(from.getDefiningOp());
+        if (!sameSpace(op->getResult(0), from) || !maker.storesFinal(cast<OpResult>(from).getResultNumber())) return false;
+        if (maker == producer && !isUsedOnlyBy(op, inside)) return false;
         root[op] = from;
       } else if (!isUsedOnlyBy(op, inside)) {
         return false;
@@ -202,13 +210,27 @@ class Fuser {
     }
     for (int member : members) {
       Operation* op = ops_[member];
-      if (op == anchor || root.count(op)) continue;
+      if (op == anchor || op == producer || root.count(op)) continue;
       bool feedsAnchor = false, feedsEpilogue = false;
       llvm::SmallPtrSet<Operation*, 8> seen;
-      if (!servesOnePurpose(op, anchor, root, seen, feedsAnchor, feedsEpilogue)) return false;
+      if (!servesOnePurpose(op, anchor, root, seen, feedsAnchor, feedsEpilogue) || (producer && feedsAnchor)) return false;
       if (feedsAnchor) prologueCost += cast<mx::ElementwiseRules>(op).cost();
     }
+    if (producer) return isUsedOnlyBy(producer, inside) && mayWait(producer, anchor, root);
     return prologueCost <= kPrologueCost && readsPrologueOnce(anchor, inside);
+  }
+
+  // Whether `anchor` reads in windows what `producer`, and elementwise work behind it, can make row by row; in vectors of channels, as
+  // both lie in memory, and few enough bytes.
+  bool mayWait(Operation* producer, Operation* anchor, const llvm::DenseMap<Operation*, Value>& root) {
+    if (!cast<mx::OpRules>(producer).makesRows() || cast<mx::OpRules>(anchor).reading(0) != Reading::windows) return false;
+    Value read = anchor->getOperand(0), from = root.lookup(read.getDefiningOp());
+    if (read.getDefiningOp() != producer && (!from || from.getDefiningOp() != producer)) return false;
+    SmallVector<Value> tensors(anchor->getResults());
+    tensors.push_back(read);
+    constexpr int64_t kVectorBytes = 64;
+    return llvm::all_of(tensors, [](Value tensor) { return layoutOf(rankedType(tensor)).blockAxis == 1; }) &&
+           cast<mx::OpRules>(anchor).window().size * rankedType(read).getDimSize(3) * kVectorBytes <= kWindowBytes;
   }
 
   // Whether everything that `op`, of which nothing is a result, leads to is the anchor, or else is an epilogue of the same shape.

@@ -6,12 +6,6 @@ using namespace mlir;
 namespace mxc::passes {
 namespace {
 
-Operation* anchorOf(mx::KernelOp kernel) {
-  for (Operation& op : kernel.getBody().front().without_terminator())
-    if (!isa<mx::ElementwiseRules>(op)) return &op;
-  return nullptr;
-}
-
 bool sameStorage(Value a, Value b) {
   TensorType ta = rankedType(a), tb = rankedType(b);
   return ta.getShape() == tb.getShape() && ta.getEncoding() == tb.getEncoding() &&
@@ -45,6 +39,7 @@ class Reader {
         if (!isa<BlockArgument>(value) || !cast<mx::OpRules>(anchor_).canOverwrite(use.getOperandNumber(), number)) return false;
         continue;
       }
+      if (!isa<mx::ElementwiseRules>(user)) return false;  // what makes the rows that the anchor reads
       Value result = user->getResult(0), root = root_.lookup(result);
       if (rankedType(result).getShape() != rankedType(written_).getShape()) return false;
       if (root ? root != root_.lookup(written_) : seen_.insert(user).second && !staysAtPoint(result)) return false;
@@ -71,7 +66,7 @@ Value memoryRoot(Value value) {
 
 bool kernelCanOverwrite(mx::KernelOp kernel, ArrayRef<unsigned> operands, unsigned result) {
   Block& body = kernel.getBody().front();
-  Operation* anchor = anchorOf(kernel);
+  Operation* anchor = kernel.anchors().second;
   Value written = body.getTerminator()->getOperand(result);
   if (isa<BlockArgument>(written)) return false;
   Reader reader(body, anchor, written);

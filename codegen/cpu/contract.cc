@@ -35,39 +35,39 @@ class ContractEmitter {
       for (auto [loop, counter] : llvm::zip(order, counters)) {
         if (loop == plan_.c.vector) vectors = counter;
         else if (loop == plan_.tile) tiles = counter;
-        else if (loop == plan_.strip) strip_ = counter;
+        else if (loop == plan_.strip) strip_ = counter * plan_.stripSize;
         else p_[loop] = counter;
       }
       allocateScratch();
-      inBlocks(vectors, plan_.extent(plan_.c.vector).size, plan_.lanes, [&](Index base, int64_t lanes) {
+      k_.inBlocks(vectors, plan_.extent(plan_.c.vector).size, plan_.lanes, [&](Index base, int64_t lanes) {
         p_[plan_.c.vector] = base;
         lanes_ = lanes;
         if (plan_.batchTile() || plan_.tile < 0) return cell(tiles, 1);
-        inBlocks(tiles, plan_.tileSize(), plan_.tileBlock, [&](Index first, int64_t size) { cell(first, size); });
+        k_.inBlocks(tiles, plan_.tileSize(), plan_.tileBlock, [&](Index first, int64_t size) { cell(first, size); });
       });
     });
-    double flops = 2;
-    for (int loop = 0; loop < plan_.parallelCount() + static_cast<int>(plan_.c.reduction.size()); ++loop) flops *= plan_.extent(loop).size;
-    k_.addFlops(static_cast<int64_t>(flops));
+  }
+
+  // The steps [lo, hi) of the strip loop in a cell of another grid, which is at `place`.
+  void rows(const Indices& place, int64_t lanes, Value lo, Value hi) {
+    p_ = place;
+    lanes_ = lanes;
+    stripEnd_ = hi;
+    allocateScratch();
+    k_.loop(lo, hi, plan_.stripSize, {}, [&](Value counter, ValueRange) -> SmallVector<Value> {
+      strip_ = k_.newLoop(counter, plan_.extent(plan_.strip).size);
+      int64_t blocks = ceilDiv(plan_.tileSize(), plan_.tileBlock);
+      k_.loop(k_.constant(0), k_.constant(blocks), 1, {}, [&](Value tiles, ValueRange) -> SmallVector<Value> {
+        k_.inBlocks(k_.newLoop(tiles, blocks), plan_.tileSize(), plan_.tileBlock, [&](Index first, int64_t size) { cell(first, size); });
+        return {};
+      });
+      return {};
+    });
   }
 
  private:
   int64_t blockOf(int loop) const {
     return loop == plan_.c.vector ? plan_.lanes : loop == plan_.tile ? plan_.tileBlock : loop == plan_.strip ? plan_.stripSize : 1;
-  }
-
-  // Runs `body` for block `counter` of [0, size) with its first element and its size, which is written for its own if it is the tail.
-  void inBlocks(const Index& counter, int64_t size, int64_t block, const std::function<void(Index, int64_t)>& body) {
-    int64_t blocks = ceilDiv(size, block), tail = size - (blocks - 1) * block;
-    if (blocks == 1) return body(Index(0), tail);
-    if (tail == block) return body(counter * block, block);
-    Value isLast = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, k_.valueOf(counter), k_.constant(blocks - 1));
-    auto branch = b_.create<scf::IfOp>(loc_, isLast, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-    body(Index((blocks - 1) * block), tail);
-    b_.setInsertionPoint(branch.elseBlock()->getTerminator());
-    body(counter * block, block);
   }
 
   void allocateScratch() {
@@ -119,13 +119,13 @@ class ContractEmitter {
     if (plan_.strip < 0) return tiles(first, size, bounds, Index(0));
     int64_t whole = plan_.extent(plan_.strip).size;
     Value count = k_.constant(plan_.stripSize);
-    if (whole % plan_.stripSize != 0) {
-      Value left = b_.create<arith::SubIOp>(loc_, k_.constant(whole), k_.valueOf(strip_ * plan_.stripSize));
+    if (stripEnd_ || whole % plan_.stripSize != 0) {
+      Value left = b_.create<arith::SubIOp>(loc_, stripEnd_ ? stripEnd_ : k_.constant(whole), k_.valueOf(strip_));
       count = b_.create<arith::MinSIOp>(loc_, left, count);
     }
     k_.loop(k_.constant(0), count, 1, {}, [&](Value counter, ValueRange) -> SmallVector<Value> {
       Index local = k_.newLoop(counter, plan_.stripSize);
-      p_[plan_.strip] = whole == plan_.stripSize ? local : strip_ * plan_.stripSize + local;
+      p_[plan_.strip] = whole == plan_.stripSize && !stripEnd_ ? local : strip_ + local;
       tiles(first, size, bounds, local);
       return {};
     });
@@ -265,7 +265,8 @@ class ContractEmitter {
   OpBuilder& b_;
   Location loc_;
   Indices p_;           // the cell's places of the parallel loops
-  Index strip_;         // which strip
+  Index strip_;         // the first step of the strip
+  Value stripEnd_;      // where the strip loop ends, if not at its extent
   int64_t lanes_ = 0;   // of this cell's vectors
   Value scratch_, isFirst_, isLast_;
   int64_t scratchRows_ = 0;
@@ -279,6 +280,10 @@ bool emitContract(CpuKernelBuilder& k, const Contract& c) {
   if (!plan) return false;
   ContractEmitter(k, *plan).run();
   return true;
+}
+
+void emitContractRows(CpuKernelBuilder& k, const ContractPlan& plan, const Indices& place, int64_t lanes, Value lo, Value hi) {
+  ContractEmitter(k, plan).rows(place, lanes, lo, hi);
 }
 
 }  // namespace mxc::codegen

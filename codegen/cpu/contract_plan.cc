@@ -36,7 +36,7 @@ struct Interval {
 
 class Planner {
  public:
-  Planner(const Contract& c, int64_t lanes, const VectorUnit& unit) {
+  Planner(const Contract& c, int64_t lanes, const VectorUnit& unit, std::optional<RowCut> rows) : rows_(rows) {
     plan_.c = c;
     plan_.unit = unit;
     plan_.lanes = lanes;
@@ -45,7 +45,7 @@ class Planner {
   bool run() {
     describe();
     if (opaque(plan_.lhs) || opaque(plan_.rhs) || opaque(plan_.result)) return false;
-    if (!vectorFits() && !exchange()) return false;
+    if (!vectorFits() && (rows_ || !exchange())) return false;
     plan_.lhsInVectors = moves(plan_.lhs, plan_.c.vector);
     chooseTile();
     if (!borders()) return false;
@@ -129,6 +129,7 @@ class Planner {
 
   // ---- The register tile ------------------------------------------------------------------------------------------------------
   bool sharesRhs(int loop) const {
+    if (rows_ && loop != rows_->columns) return false;
     return loop != plan_.c.vector && (extent(loop).isBatch() || extent(loop).size > 1) && !moves(plan_.rhs, loop) && moves(plan_.lhs, loop);
   }
 
@@ -235,6 +236,11 @@ class Planner {
 
   // ---- Cells and chunks -----------------------------------------------------------------------------------------------------------
   void chooseStrip() {
+    if (rows_) {
+      plan_.strip = rows_->rows;
+      plan_.stripSize = balanced(rows_->most, std::max<int64_t>(1, kCellRows / (plan_.tileBlock * plan_.fullSize())));
+      return;
+    }
     int64_t rows = plan_.tileBlock * plan_.fullSize();
     for (int loop = plan_.parallelCount() - 1; loop >= 0; --loop) {
       if (loop == plan_.tile || loop == plan_.full || extent(loop).isBatch() || !sharesRhs(loop)) continue;
@@ -299,6 +305,8 @@ class Planner {
     }
     return elements;
   }
+
+  std::optional<RowCut> rows_;
 };
 
 }  // namespace
@@ -315,8 +323,8 @@ int64_t ContractPlan::registersOf(int64_t lanes) const {
 
 int64_t ContractPlan::tileRows(int64_t lanes) const { return std::max<int64_t>(1, accumulators() / registersOf(lanes) / fullSize()); }
 
-std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes, const VectorUnit& unit) {
-  Planner planner(c, lanes, unit);
+std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes, const VectorUnit& unit, std::optional<RowCut> rows) {
+  Planner planner(c, lanes, unit, rows);
   if (!planner.run()) return std::nullopt;
   return std::move(planner.plan_);
 }

@@ -57,8 +57,16 @@ struct ContractPlan {
   int64_t tileRows(int64_t lanes) const;
 };
 
+// For the cells of another grid: the parallel loop `rows` is run in parts known at run time only, of at most `most` steps, as the strip
+// loop; `columns`, which may be the tile loop, whole; of the vector loop one vector; the others stand at one place.
+struct RowCut {
+  int rows, columns;
+  int64_t most;
+};
+
 // `lanes`: elements of a 64-byte vector of the program, whatever the `unit`. Nothing if the contraction does not suit register tiles.
-std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes, const VectorUnit& unit);
+std::optional<ContractPlan> planContract(const Contract& c, int64_t lanes, const VectorUnit& unit,
+                                         std::optional<RowCut> rows = {});
 
 // The factor of `loop` in a place.
 int64_t coefficient(const Index& index, int loop);

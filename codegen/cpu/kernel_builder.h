@@ -88,9 +88,10 @@ class CpuKernelBuilder final : public KernelBuilder {
   mlir::Value valueOf(const Index& index);
   // n * unit, or the constant size, as i64.
   mlir::Value extentValue(Extent extent);
+  // Runs `body` for block `counter` of [0, size) with its first element and its size, which is written for its own if it is the tail.
+  void inBlocks(Index counter, int64_t size, int64_t block, const std::function<void(Index, int64_t)>& body);
   // Forgets what was computed for the last point: the next store starts a new one.
   void newPoint() { memo_.clear(); }
-  void addFlops(int64_t flops) { flops_ += flops; }
   // Whether a tensor is memory (an operand of the kernel, or a result that is stored), not computed in place.
   bool isMemory(mlir::Value tensor) const { return slots_.count(tensor) != 0; }
 
@@ -103,6 +104,20 @@ class CpuKernelBuilder final : public KernelBuilder {
   struct Offset {
     Index index;
     llvm::SmallVector<std::pair<mlir::Value, int64_t>> computed;
+  };
+
+  // What a contraction leaves on the stack for the windows of the same cell (kernel_windows.cc).
+  struct Waiting {
+    mlir::Value value;      // the tensor of which it is a part
+    unsigned slot = 0;      // its address
+    TensorType type = {};   // [rows, columns, lanes] of it
+    Index row, channel;     // the first row and channel
+    Indices place(At at) const { return {at[2] - row, at[3], at[1] - channel}; }
+  };
+
+  struct RowRange {
+    int loop;
+    mlir::Value lo, hi;
   };
 
   void openFunction();
@@ -141,6 +156,14 @@ class CpuKernelBuilder final : public KernelBuilder {
   mlir::Value carriedAccumulators(Combine combine, mlir::Type element);
   mlir::Value horizontal(Combine combine, mlir::Value vector);
   void contractGeneric(const Contract& c);
+  // One vector of c's results, at `p` of its parallel loops.
+  void contractAt(const Contract& c, At p);
+  void overWindows(mlir::Value result, const EachFn& body);
+  void contractInWindows(const Contract& c);
+  void allocateWaiting(TensorType type);
+  void genericRows(const Contract& c, Indices p, int64_t lanes, const RowRange& rows, int column);
+  void forWindows(At outer, int64_t lanes, mlir::Value begin, mlir::Value end);
+  void storeWaiting(At at);
 
   mlir::ModuleOp kernels_;
   mx::KernelOp kernel_;
@@ -150,6 +173,7 @@ class CpuKernelBuilder final : public KernelBuilder {
   mlir::Location loc_;
   mlir::OpBuilder b_;
   mlir::Operation* anchor_ = nullptr;
+  mlir::Operation* producer_ = nullptr;    // makes what the anchor reads in windows; null in most kernels
   llvm::DenseMap<mlir::Value, unsigned> slots_;                        // kernel operands
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> yields_;         // yielded values and their slots
   std::vector<KernelInfo> infos_;
@@ -164,8 +188,10 @@ class CpuKernelBuilder final : public KernelBuilder {
   int laneLoop_ = -1;        // the loop whose counter runs over lanes, -1: scalars
   int64_t vector_ = 0;       // lanes of values now; 0: scalars
   bool flat_ = false;        // elementwise on equal layouts: one index over all elements
-  int64_t flops_ = 0;
   llvm::DenseMap<mlir::Value, mlir::Value> memo_;  // values at the current point
+  Waiting waiting_;                 // with a producer
+  mlir::Value windowResult_;        // what the anchor's loop is over
+  const EachFn* windowBody_ = nullptr;
 };
 
 }  // namespace mxc::codegen

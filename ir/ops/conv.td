@@ -12,7 +12,10 @@ def Mx_Conv2dOp : Mx_ComputeOp<"conv2d", [DeclareOpInterfaceMethods<Mx_LayoutRul
     DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$stride, DefaultValuedAttr<Mx_Size2Attr, "{0, 0}">:$pad,
     DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups);
   let results = (outs Mx_Tensor:$output);
-  let extraClassDeclaration = "::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);";
+  let extraClassDeclaration = [{
+    ::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);
+    bool makesRows() { return getGroups() == 1; }
+  }];
   let dsl = 1;
   let dslInits = ["weight=xavier", "bias=zeros"];
   let dslOptional = ["bias=true"];

@@ -1,4 +1,4 @@
-// Model ops have no rules of their own beyond their types: passes consume them.
+// Model ops have no rules of their own beyond their types: passes consume them. And kernels.
 #include "ir/gradient.h"
 #include "ir/mx.h"
 
@@ -23,6 +23,13 @@ LogicalResult GradientOp::inferTypes() {
 LogicalResult GradientOp::buildGradient(GradientBuilder&) { return failure(); }
 LogicalResult GradientOp::lower(KernelBuilder&) { return emitOpError() << "is not replaced yet"; }
 bool GradientOp::canOverwrite(unsigned, unsigned) { return false; }
+
+std::pair<Operation*, Operation*> KernelOp::anchors() {
+  std::pair<Operation*, Operation*> found = {nullptr, nullptr};
+  for (Operation& op : getBody().front().without_terminator())
+    if (!isa<ElementwiseRules>(op)) found = {found.second, &op};
+  return found;
+}
 
 void YieldOp::build(OpBuilder&, OperationState&) {}
 

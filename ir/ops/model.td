@@ -52,10 +52,15 @@ def Mx_OptimizerOp : Mx_Op<"optimizer"> {
 }
 
 def Mx_KernelOp : Mx_Op<"kernel", [IsolatedFromAbove, Pure, SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "operations that run as one: at most one that is not elementwise, with elementwise ones before and behind it";
+  let summary = "operations that run as one: an anchor that is not elementwise, with elementwise ones before and behind it; or two";
   let arguments = (ins Variadic<AnyTensor>:$inputs);
   let results = (outs Variadic<AnyTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    // The operations that are not elementwise: one that makes rows, and the anchor, which reads them in windows; or the anchor alone, the
+    // first null; or none, both null.
+    std::pair<::mlir::Operation*, ::mlir::Operation*> anchors();
+  }];
   let assemblyFormat = "`(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $outputs) $body";
 }
 def Mx_YieldOp : Mx_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {

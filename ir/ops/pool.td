@@ -22,11 +22,14 @@ class Mx_Pool<string mnemonic, string text> : Mx_PoolOp<mnemonic> {
     inside the padded input). Errors: kernel larger than the padded input; pad not smaller than kernel.}];
   let dsl = 1;
 }
+defvar readsWindows = [{
+    ::mxc::Reading reading(unsigned) { return ::mxc::Reading::windows; }
+    ::mxc::Window window() { return {getKernel()[0], getStride()[0], getPad()[0]}; }
+}];
 def Mx_MaxPoolOp : Mx_Pool<"max_pool", "the largest element of each window; the first of equals takes the gradient"> {
   let arguments = (ins Mx_Tensor:$input, Mx_Size2Attr:$kernel, DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$stride,
     DefaultValuedAttr<Mx_Size2Attr, "{0, 0}">:$pad, DefaultValuedAttr<BoolAttr, "false">:$ceil_mode);
-  let extraClassDeclaration = [{
-    ::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }
+  let extraClassDeclaration = readsWindows # [{
     ::mxc::Origin origin() { return ::mxc::Origin::largest; }
     ::mxc::PaperFacts paperFacts(::mxc::BackwardReads reads);
   }];
@@ -37,6 +40,7 @@ def Mx_AvgPoolOp : Mx_Pool<"avg_pool", "the mean of each window; padding counts 
   let arguments = (ins Mx_Tensor:$input, Mx_Size2Attr:$kernel, DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$stride,
     DefaultValuedAttr<Mx_Size2Attr, "{0, 0}">:$pad, DefaultValuedAttr<BoolAttr, "false">:$ceil_mode,
     DefaultValuedAttr<BoolAttr, "true">:$count_pad);
+  let extraClassDeclaration = readsWindows;
   let results = (outs Mx_Tensor:$output);
 }
 class Mx_GlobalPool<string mnemonic, string text> : Mx_ComputeOp<mnemonic, [DeclareOpInterfaceMethods<Mx_LayoutRules>]> {

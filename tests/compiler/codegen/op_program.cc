@@ -22,7 +22,8 @@ std::string typeText(const OpTensor& t, const std::string& element) {
 }
 
 std::string sourceOf(const OpCase& c) {
-  std::string names, types, typed, inner, result = typeText(c.result, c.element);
+  std::string names, types, typed, inner, made = typeText(c.result, c.element);
+  std::string result = c.windows.empty() ? made : typeText(c.pooled, c.element);
   for (size_t i = 0; i < c.operands.size(); ++i) {
     std::string comma = i ? ", " : "", n = std::to_string(i), type = typeText(c.operands[i], c.element);
     names += comma + "%x" + n;
@@ -34,11 +35,15 @@ std::string sourceOf(const OpCase& c) {
   for (size_t at = 0; (at = innerTyped.find("%x", at)) != std::string::npos;) innerTyped.replace(at, 2, "%a");
   std::string text = "func.func @f(" + typed + ") -> " + result + " {\n  %r = mx.kernel(" + names + ") : (" + types + ") -> " + result +
                      " {\n  ^bb0(" + innerTyped + "):\n    %y = mx." + c.op + " " + inner + " {" + c.attributes + "} : (" + types +
-                     ") -> " + result + "\n";
+                     ") -> " + made + "\n";
   std::string last = "%y";
   if (!c.after.empty()) {
-    text += "    %z = mx." + c.after + " %y : (" + result + ") -> " + result + "\n";
+    text += "    %z = mx." + c.after + " %y : (" + made + ") -> " + made + "\n";
     last = "%z";
+  }
+  if (!c.windows.empty()) {
+    text += "    %p:2 = mx.max_pool " + last + " {" + c.windows + "} : (" + made + ") -> (" + result + ", " + typeText(c.pooled, "i8") + ")\n";
+    last = "%p#0";
   }
   return text + "    mx.yield " + last + " : " + result + "\n  }\n  return %r : " + result + "\n}\n";
 }
@@ -88,10 +93,13 @@ class Compiled final : public OpProgram {
       auto rules = cast<mx::LayoutRules>(op);
       for (unsigned i = 0; i < op->getNumOperands(); ++i) op->getOperand(i).setType(rules.wantedOperandType(i, lanes));
       Type wanted = rules.wantedResultType(0, lanes);
-      for (Operation& each : kernel.getBody().front().without_terminator()) each.getResult(0).setType(wanted);
+      for (Operation& each : kernel.getBody().front().without_terminator())
+        for (Value value : each.getResults())
+          value.setType(c.windows.empty() || &each != kernel.anchors().second
+                            ? wanted : cast<mx::LayoutRules>(each).wantedResultType(cast<OpResult>(value).getResultNumber(), lanes));
     }
     for (Value operand : op->getOperands()) operands_.push_back(placementOf(rankedType(operand)));
-    result_ = placementOf(rankedType(op->getResult(0)));
+    result_ = placementOf(rankedType(kernel.getBody().front().getTerminator()->getOperand(0)));
 
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(&context));
     auto target = codegen::makeTargetMachine(kernels->getLoc(), {});

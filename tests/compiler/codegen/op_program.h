@@ -29,6 +29,8 @@ struct OpCase {
   OpTensor result;
   std::string element = "f32";
   std::string after;       // an elementwise op that is fused behind it: "tanh"; empty: none
+  std::string windows;     // attributes of a max_pool that is fused behind that and whose output is the program's result; empty: none
+  OpTensor pooled = {};    // that output
   bool wished = true;      // layouts as the op wishes; false: row-major
   int registerBytes = 0, registers = 0;  // of the vector unit that tiles are made for; 0: this machine's
 };

@@ -29,7 +29,7 @@
 // INSPECT: graph train
 // INFO: net
 // JSON: ['train', 'eval', 'infer', 'init']
-// STEPS: step 0 {{.*}}: cpu kernel {{[0-9]+}}, grid (n / 4 rounded up)
+// STEPS: step 0 {{.*}}: cpu kernel {{[0-9]+}}, grid (n / 4 rounded up), 48 flops{{$}}
 // STEPS: buffers
 // ADAM: beta1 {{ *}}0.9
 // ADAM: dense0.weight/mean

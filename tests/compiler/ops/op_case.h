@@ -92,6 +92,7 @@ struct OpCase {
 std::vector<OpCase> elementwiseCases();
 std::vector<OpCase> linearCases();  // dense, matmul, conv
 std::vector<OpCase> poolCases();
+std::vector<OpCase> windowCases();  // conv and pool in one kernel
 std::vector<OpCase> lrnCases();
 std::vector<OpCase> shapeCases();   // shape, reduce, index
 std::vector<OpCase> indexCases();   // index, scan

@@ -21,7 +21,7 @@ struct Param {
 
 std::vector<Param> allParams() {
   std::vector<Param> params;
-  for (auto cases : {elementwiseCases, linearCases, poolCases, lrnCases, shapeCases, indexCases, layerCases, lossCases, stateCases, updateCases})
+  for (auto cases : {elementwiseCases, linearCases, poolCases, windowCases, lrnCases, shapeCases, indexCases, layerCases, lossCases, stateCases, updateCases})
     for (const OpCase& c : cases())
       for (bool wide : {false, true}) {
         bool other = c.name.ends_with(wide ? "/f32" : "/f64");

@@ -167,3 +167,61 @@ func.func @both_stored(%x: !x, %w: tensor<10x8xf32>, %v: tensor<10x10xf32>) -> !
   %4 = mx.mul %2, %0 : (!y, !y) -> !y
   return %4 : !y
 }
+
+!blocks = tensor<8x32x12x12xf32, #mx.enc<batch = 0 order = [0, 1, 2, 3] block_axis = 1 block = 16>>
+!halves = tensor<8x32x6x6xf32, #mx.enc<batch = 0 order = [0, 1, 2, 3] block_axis = 1 block = 16>>
+!places = tensor<8x32x6x6xi8, #mx.enc<batch = 0 order = [0, 1, 2, 3] block_axis = 1 block = 16>>
+!weight = tensor<32x32x3x3xf32, #mx.enc<order = [0, 1, 2, 3] block_axis = 0 block = 16>>
+
+// Of a convolution that only a pooling reads, no more than a few rows are ever in memory; elementwise work between the two and behind both.
+// CHECK-LABEL: @windows
+// CHECK: mx.kernel(%arg0, %arg1)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: mx.conv2d
+// CHECK-NEXT: mx.tanh
+// CHECK-NEXT: mx.max_pool
+// CHECK-NEXT: mx.neg
+// CHECK-NEXT: mx.yield %{{[^,]*}} : tensor<8x32x6x6xf32
+// CHECK-NOT: mx.kernel
+// CHECK: return
+func.func @windows(%x: !blocks, %w: !weight) -> !halves {
+  %0 = mx.conv2d %x, %w {filters = 32 : i64, kernel = array<i64: 3, 3>, pad = array<i64: 1, 1>} : (!blocks, !weight) -> !blocks
+  %1 = mx.tanh %0 : (!blocks) -> !blocks
+  %2:2 = mx.max_pool %1 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>} : (!blocks) -> (!halves, !places)
+  %3 = mx.neg %2#0 : (!halves) -> !halves
+  return %3 : !halves
+}
+
+// Not where others read the convolution, or what is computed from it, too.
+// CHECK-LABEL: @windows_and_others
+// CHECK: mx.conv2d
+// CHECK-NEXT: mx.tanh
+// CHECK-NEXT: mx.yield
+// CHECK: mx.avg_pool
+// CHECK-NEXT: mx.yield
+func.func @windows_and_others(%x: !blocks, %w: !weight) -> (!halves, !blocks) {
+  %0 = mx.conv2d %x, %w {filters = 32 : i64, kernel = array<i64: 3, 3>, pad = array<i64: 1, 1>} : (!blocks, !weight) -> !blocks
+  %1 = mx.tanh %0 : (!blocks) -> !blocks
+  %2 = mx.avg_pool %1 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>} : (!blocks) -> !halves
+  return %2, %1 : !halves, !blocks
+}
+
+// Nor where rows are too long to wait on the stack, or vectors do not run over channels.
+// CHECK-LABEL: @windows_of_long_rows
+// CHECK: mx.conv2d
+// CHECK-NEXT: mx.yield
+// CHECK: mx.avg_pool
+// CHECK: mx.conv2d
+// CHECK-NEXT: mx.yield
+// CHECK: mx.avg_pool
+!long = tensor<1x16x4x1025xf32, #mx.enc<order = [0, 1, 2, 3] block_axis = 1 block = 16>>
+!short = tensor<1x16x2x1024xf32, #mx.enc<order = [0, 1, 2, 3] block_axis = 1 block = 16>>
+!plane = tensor<1x16x4x8xf32>
+!lines = tensor<1x16x2x7xf32>
+func.func @windows_of_long_rows(%x: !long, %w: tensor<16x16x1x1xf32>, %p: !plane) -> (!short, !lines) {
+  %0 = mx.conv2d %x, %w {filters = 16 : i64, kernel = array<i64: 1, 1>} : (!long, tensor<16x16x1x1xf32>) -> !long
+  %1 = mx.avg_pool %0 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 1>} : (!long) -> !short
+  %2 = mx.conv2d %p, %w {filters = 16 : i64, kernel = array<i64: 1, 1>} : (!plane, tensor<16x16x1x1xf32>) -> !plane
+  %3 = mx.avg_pool %2 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 1>} : (!plane) -> !lines
+  return %1, %3 : !short, !lines
+}
