@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Makes docs/memory.md: the memory of the MXNet paper's networks by the paper's rules, in the paper's figure 7, and as mxc plans it.
+"""Makes docs/memory.md: the memory of every model of the examples as mxc plans it, beside the MXNet paper's rules and its figure 7.
 
-Usage: memory_table.py [--check] BUILD    (BUILD: a build with `mxc` and `mxc-opt`)
---check writes nothing and fails if docs/memory.md is not what would be written.
+Usage: memory_table.py BUILD    (BUILD: a build with `mxc` and `mxc-opt`)
+A test (tests/compiler/passes/plan_memory_test.py) fails if docs/memory.md is not what this makes.
 """
+import json
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs/memory.md"
 PLANS = ("naive", "inplace", "coshare", "both")
 MEBIBYTE = 2**20
 # The bars of figure 7 in 1/1000 of a GiB: forward, forward and backward.
@@ -19,7 +22,6 @@ BARS = {
     "googlenet": ((2171, 1401, 503, 494), (5267, 4275, 2504, 2407)),
     "vgg11": ((3919, 2138, 1582, 982), (7873, 6085, 5444, 4685)),
 }
-OTHERS = ("lenet", "digits")
 
 
 def run(*command):
@@ -27,19 +29,31 @@ def run(*command):
 
 
 class Model:
-    """A network: its memory by the paper's rules and by mxc's own plan, in bytes."""
+    """A model: its memory by the paper's rules (where it is to be trained by the standard trainer) and by mxc's own plan, in bytes.
 
-    def __init__(self, build, name, folder, *flags):
-        mxc, source = build / "bin/mxc", ROOT / f"examples/{name}/{name}.cpp"
-        graph, ir = folder / "graph.json", folder / "model.mlir"
-        run(mxc, "compile", source, *flags, "--emit=graph", "-o", graph)
+    paper[plan]: [reads as cuDNN's, minimal, minimal and alive at once] -> (forward, training). own[plan][function]: what the passes say.
+    """
+
+    def __init__(self, build, source, name, folder):
+        mxc, graph, ir = build / "bin/mxc", folder / "graph.json", folder / "model.mlir"
+        self.title = name if name == source.stem else f"{source.stem}: {name}"
+        run(mxc, "compile", source, f"--model={name}", "--emit=graph", "-o", graph)
         run(mxc, "compile", graph, "--emit=mlir", "-o", ir)
-        self.paper = {plan: self.paper_plan(run(mxc, "compile", graph, "--memory-rules=paper", f"--memory-plan={plan}")) for plan in PLANS}
-        self.own = {plan: self.own_plan(run(build / "tests/tools/mxc-opt", "--pass=all", f"--memory-plan={plan}", ir)) for plan in PLANS}
+        inputs = [node["attributes"] for node in json.loads(graph.read_text())["nodes"] if node["op"] == "input"]
+        self.batch = next((of["shape"][of["batch_axis"]] for of in inputs if of["batch_axis"] >= 0), "")
+        has_main = "int main(" in source.read_text()
+        plans = PLANS if name in BARS and not has_main else PLANS[-1:]
+        start = time.monotonic()
+        self.own = {plan: self.own_plan(run(build / "tests/tools/mxc-opt", "--pass=all", f"--memory-plan={plan}",
+                                            *["--own-main"][:has_main], ir)) for plan in plans}
+        self.seconds = (time.monotonic() - start) / len(plans)
+        functions = self.own[PLANS[-1]]  # a model without outputs has no inference
+        self.ways = ("infer" if "infer" in functions else "eval", "forward_backward" if has_main else "train")
+        self.paper = {} if has_main else {plan: self.paper_plan(run(mxc, "compile", graph, "--memory-rules=paper", f"--memory-plan={plan}"))
+                                          for plan in plans}
 
     @staticmethod
     def paper_plan(text):
-        """[reads as cuDNN's, minimal, minimal and alive at once] -> (forward, training)."""
         rows = [re.findall(r"(\d+) \([\d.]+ MiB\)", line) for line in text.splitlines()]
         return [tuple(map(int, row)) for row in rows if row]
 
@@ -54,6 +68,14 @@ class Model:
         return functions
 
 
+def all_models(build):
+    """Every model of the examples; the paper's networks first."""
+    sources = sorted((ROOT / "examples").glob("*/*.cpp"), key=lambda source: (source.stem not in BARS, source.stem))
+    with tempfile.TemporaryDirectory() as folder:
+        return [Model(build, source, name, pathlib.Path(folder))
+                for source in sources for name in re.findall(r"MXC_MODEL\((\w+)\)", source.read_text())]
+
+
 def elements(dims):
     count = 1
     for dim in dims.split("x"):
@@ -62,7 +84,7 @@ def elements(dims):
 
 
 def mib(size):
-    return f"{size / MEBIBYTE:.1f}"
+    return f"{size / MEBIBYTE:.1f}" if size >= MEBIBYTE else f"{size / MEBIBYTE:.3f}"
 
 
 def table(header, rows):
@@ -70,40 +92,41 @@ def table(header, rows):
 
 
 def paper_rows(models):
-    for name, bars in BARS.items():
-        for way, title in enumerate(("forward", "training")):
-            bytes_of = [models[name].paper[plan][0][way] for plan in PLANS]
-            yield [name, title, *(f"{mib(size)} ({bar})" for size, bar in zip(bytes_of, bars[way]))]
+    for model in models:
+        for way, (title, bars) in enumerate(zip(("forward", "training"), BARS.get(model.title, ()))):
+            yield [model.title, title, *(f"{mib(model.paper[plan][0][way])} ({bar})" for plan, bar in zip(PLANS, bars))]
 
 
 def own_rows(models):
-    for name, model in models.items():
-        for way, function in enumerate(("infer", "train")):
-            own, (least, alive) = model.own["both"][function], (model.paper["both"][1][way], model.paper["both"][2][way])
-            paper = model.paper["both"][0][way]
+    for model in models:
+        for way, function in enumerate(model.ways):
+            own = model.own["both"][function]
+            paper, least, alive = [row[way] for row in model.paper["both"]] if model.paper else [0, 0, 0]
             padding = own["peak_live_bytes"] / own["peak_logical_bytes"] - 1
-            yield [name, function, mib(paper), mib(least) if way else "", mib(alive), f"**{mib(own['arena_bytes'])}**", mib(own["peak_live_bytes"]),
-                   mib(own["peak_logical_bytes"]), f"{100 * padding:.1f} %", f"{paper / own['arena_bytes']:.2f}"]
+            yield [model.title, model.batch, function, mib(paper) if paper else "", mib(least) if least and way else "", mib(alive) if alive else "",
+                   f"**{mib(own['arena_bytes'])}**", mib(own["peak_live_bytes"]), f"{100 * (own['arena_bytes'] / own['peak_live_bytes'] - 1):.2f} %",
+                   f"{100 * padding:.1f} %", f"{paper / own['arena_bytes']:.2f}" if paper else ""]
 
 
 def plan_rows(models):
-    for name, model in models.items():
-        for function in ("infer", "train"):
-            yield [name, function, *(mib(model.own[plan][function]["arena_bytes"]) for plan in PLANS)]
+    for model in models:
+        if model.title in BARS:
+            for function in model.ways:
+                yield [model.title, function, *(mib(model.own[plan][function]["arena_bytes"]) for plan in PLANS)]
 
 
 def state_rows(models):
-    for name, model in models.items():
-        state = model.own["both"]["train"]["state"]
-        yield [name, mib(state["parameter"]), mib(state["state"])]
+    for model in models:
+        state = model.own["both"][model.ways[1]]["state"]
+        yield [model.title, mib(state["parameter"]), mib(state["state"])]
 
 
 def page(models):
-    own_header = ["network", "graph", "paper's plan", "minimal reads", "alive at once", "**mxc's arena**", "mxc: alive at once", "without padding",
+    own_header = ["network", "batch", "graph", "paper's plan", "minimal reads", "alive at once", "**mxc's arena**", "mxc: alive at once", "over that",
                   "padding", "paper / mxc"]
     return f"""# Memory
 
-Made by `scripts/memory_table.py BUILD`; do not edit. MiB of f32 at the batch of the model: 64, digits 32.
+Made by `scripts/memory_table.py BUILD`; do not edit. MiB of f32, at the batch of the model.
 
 ## By the paper's rules
 
@@ -118,13 +141,16 @@ Figure 7 of the MXNet paper (arXiv 1512.01274): internal variables, one operatio
 - *minimal reads*: the same planner, where backward reads no more than it must; *alive at once*: the least that any plan for those steps
   needs, steps that nobody reads left out.
 - *mxc's arena*: what a compiled program reserves for one graph, with kernels fused and ordered; *alive at once*: the least that any
-  plan for those kernels in that order needs; *without padding*: the same, less what layouts in blocks of channels add.
+  plan for those kernels in that order needs; *padding*: how much of that layouts in blocks of channels add.
+- Models of a main of the user's own have no graph `train`, which updates parameters, but `forward_backward`; the paper's rules are for
+  training.
 
 {table(own_header, own_rows(models))}
 
 Where the difference to *alive at once* comes from:
 
 - what is computed behind a convolution or a matrix product is stored once, not an operation at a time (pass `fuse`);
+- a convolution runs inside the kernel of the pooling that reads it, a few rows at a time: what it makes is never stored whole;
 - relu goes behind max pooling and concat (pass `sink`), so that the value before pooling dies at once; the pool keeps an index of one
   byte an element for its gradient;
 - a parameter's gradient is consumed by its update where it is made; a gradient lies over the activation whose mask it reads;
@@ -144,17 +170,9 @@ consumed where they are made, or lie in the arena.
 
 
 def main():
-    arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
-    if len(arguments) != 1:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    build = pathlib.Path(arguments[0]).resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        models = {name: Model(build, name, pathlib.Path(folder)) for name in (*BARS, *OTHERS)}
-    text, path = page(models), ROOT / "docs/memory.md"
-    if "--check" not in sys.argv:
-        path.write_text(text, encoding="utf-8")
-    elif not path.exists() or path.read_text(encoding="utf-8") != text:
-        sys.exit("docs/memory.md is not what scripts/memory_table.py makes")
+    DOCUMENT.write_text(page(all_models(pathlib.Path(sys.argv[1]).resolve())), encoding="utf-8")
 
 
 if __name__ == "__main__":
