@@ -99,6 +99,15 @@ class ImageNet(Network):
         self.assertLess(resident, 1.03 * promised + largest + 24 * MIB)
         self.check_bits(name, 2, "--data", "random:2?seed=1", "--lr", rate)
 
+    def test_alexnet(self):
+        self.check("alexnet", 0.01)
+
+    def test_googlenet(self):
+        self.check("googlenet", 0.05)
+
+    def test_vgg11(self):
+        self.check("vgg11", 0.01)
+
     def test_vgg16(self):
         self.check("vgg16", 0.001)
 

@@ -71,7 +71,7 @@ std::vector<OpCase> windowCases() {
   return {
       windows("halves", {.channels = 3, .height = 8, .width = 6, .filters = 16, .window = 2, .stride = 2}),
       windows("overlapping", {.channels = 2, .height = 7, .width = 7, .filters = 20, .window = 3, .stride = 2, .differentiable = false}),
-      windows("padded", {.channels = 9, .height = 5, .width = 6, .filters = 17, .window = 3, .stride = 2, .windowPad = 1}),
+      windows("padded", {.channels = 9, .height = 5, .width = 6, .filters = 17, .window = 3, .stride = 2, .windowPad = 1, .differentiable = false}),
       windows("ceil", {.channels = 2, .height = 6, .width = 8, .filters = 33, .window = 3, .stride = 2, .ceil = true, .differentiable = false}),
       windows("mean", {.channels = 2, .height = 6, .width = 6, .filters = 8, .window = 2, .stride = 2, .max = false, .around = true}),
       windows("gaps", {.channels = 2, .height = 8, .width = 7, .filters = 16, .window = 1, .stride = 3, .around = true, .differentiable = false}),
