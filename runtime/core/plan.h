@@ -13,7 +13,7 @@
 // batch has extent n * batch_unit at run time; strides stay those of N. Grids shrink with n as `Step` says.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 namespace mxc::plan {
 
@@ -183,7 +183,7 @@ struct Header {
 using Kernel = void (*)(void* const* args, int64_t n, int64_t begin, int64_t end);
 
 // What the compiler links into a binary, under the C symbol `mxc_program`; in a program with a main of the user's own, where there may be
-// several, `mxc_program_<model>`; embedded libraries: `<model>_program`.
+// several, `mxc_program_<model>`.
 //
 // Such a program has a graph of kind `user` named "forward_backward" for each model: from the inputs of training (of inference, if the
 // model has no loss) and head gradients to the loss, each report, each output as training computes it, new layer state, and gradients of
@@ -193,6 +193,15 @@ struct Program {
   uint64_t plan_bytes;
   const Kernel* kernels;
   uint64_t kernel_count;
+};
+
+// What the compiler links into an embedded library under the name `mxc_embed_library`, which runtime/embed refers to and nobody sees from
+// outside. Its Plan has one graph, that of inference.
+struct Library {
+  Program program;
+  const void* weights;      // image of the persistent area, kAlign-aligned; null: whoever uses the library brings a weight file
+  uint64_t weights_layout;  // a number for the names, types and places of all that lies in the persistent area
+  uint64_t build;           // the number that the library's header states, too
 };
 
 }  // namespace mxc::plan

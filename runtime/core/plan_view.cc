@@ -1,4 +1,4 @@
-// Lookups and sizes on a checked Plan.
+// Lookups on a checked Plan.
 #include "runtime/core/plan_view.h"
 
 #include <cstring>
@@ -8,7 +8,6 @@
 namespace mxc::core {
 
 namespace {
-
 
 bool same(const char* a, const char* b) { return std::strcmp(a, b) == 0; }
 
@@ -101,48 +100,6 @@ const char* dtype_name(plan::DType dtype) {
     case plan::DType::boolean: return "boolean";
   }
   return "?";
-}
-
-int64_t dtype_bytes(plan::DType dtype) {
-  switch (dtype) {
-    case plan::DType::f64:
-    case plan::DType::i64: return 8;
-    case plan::DType::f32:
-    case plan::DType::i32: return 4;
-    case plan::DType::f16:
-    case plan::DType::bf16: return 2;
-    case plan::DType::i8:
-    case plan::DType::u8:
-    case plan::DType::boolean: return 1;
-  }
-  return 0;
-}
-
-int64_t extent(const plan::Buffer& buffer, int axis, int64_t n) {
-  return axis == buffer.batch_axis ? n * buffer.batch_unit : buffer.dims[axis];
-}
-
-int64_t elements(const plan::Buffer& buffer, int64_t n) {
-  int64_t count = 1;
-  for (int axis = 0; axis < buffer.rank; ++axis) count *= extent(buffer, axis, n);
-  return count;
-}
-
-int64_t elements(const plan::Buffer& buffer) { return elements(buffer, batch_capacity(buffer)); }
-
-int64_t batch_capacity(const plan::Buffer& buffer) {
-  return buffer.batch_axis < 0 ? 0 : buffer.dims[buffer.batch_axis] / buffer.batch_unit;
-}
-
-uint64_t used_bytes(const plan::Buffer& buffer, int64_t n) {
-  bool outermost = buffer.batch_axis >= 0 && buffer.order[0] == buffer.batch_axis;
-  if (!outermost || buffer.block_axis == buffer.batch_axis || buffer.bytes == 0) return buffer.bytes;
-  return buffer.bytes / static_cast<uint64_t>(batch_capacity(buffer)) * static_cast<uint64_t>(n);
-}
-
-int64_t grid(const plan::Step& step, int64_t n) {
-  if (step.grid_batch_unit == 0) return step.grid_cells;
-  return step.grid_cells * ((n * step.grid_batch_unit + step.grid_batch_tile - 1) / step.grid_batch_tile);
 }
 
 }  // namespace mxc::core

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "runtime/core/plan.h"
+#include "runtime/core/plan_sizes.h"
 #include "runtime/core/status.h"
 
 namespace mxc::core {
@@ -85,22 +86,5 @@ class PlanView {
 };
 
 const char* dtype_name(plan::DType dtype);  // "f32"
-int64_t dtype_bytes(plan::DType dtype);
-
-// Logical extent of an axis, and number of logical elements, of the first n samples (n is the run-time batch; buffers
-// without a batch axis ignore it). Without n: at the compiled batch.
-int64_t extent(const plan::Buffer& buffer, int axis, int64_t n);
-int64_t elements(const plan::Buffer& buffer, int64_t n);
-int64_t elements(const plan::Buffer& buffer);
-
-// Samples that the buffer has room for: dims[batch_axis] / batch_unit; 0 without a batch axis.
-int64_t batch_capacity(const plan::Buffer& buffer);
-
-// Bytes from the start of the buffer within which the first n samples lie: a part of `bytes` when the batch axis is
-// outermost and not blocked, else all of them. Memory bound by a caller needs this much.
-uint64_t used_bytes(const plan::Buffer& buffer, int64_t n);
-
-// Cells of a step's grid for n samples.
-int64_t grid(const plan::Step& step, int64_t n);
 
 }  // namespace mxc::core
