@@ -10,7 +10,7 @@
 //
 // The last is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
 // @train nor @eval, and gradients are those of the sum of all <output, head gradient>, arguments of the name "<output>.head_gradient" with
-// the attribute mx.head_gradient.
+// the attribute mx.head_gradient. A library (PipelineOptions::library) may do without a loss, too, but not without an output.
 //
 // mx.gradient is replaced by the ops that compute it, an op that stands for others (CompositeRules) by those. Each function is pure SSA and
 // holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"), hypers mx.default,
@@ -38,7 +38,7 @@ namespace {
 
 class GraphBuilder {
  public:
-  GraphBuilder(ModuleOp module, bool ownMain) : module_(module), ownMain_(ownMain) {}
+  GraphBuilder(ModuleOp module, const PipelineOptions& options) : module_(module), ownMain_(options.ownMain), library_(options.library) {}
 
   LogicalResult run() {
     expandComposites(*module_.getBody());
@@ -46,7 +46,9 @@ class GraphBuilder {
     reports_ = llvm::to_vector(module_.getOps<mx::ReportOp>());
     outputs_ = llvm::to_vector(module_.getOps<mx::OutputOp>());
     for (Operation& op : module_.getBody()->getOperations()) model_.push_back(&op);
-    if (losses_.empty() && !ownMain_) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
+    if (library_ && outputs_.empty())
+      return module_.emitError() << "the model has no output(name, value): a library would have nothing to compute";
+    if (losses_.empty() && !ownMain_ && !library_) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
     if (losses_.empty() && outputs_.empty())
       return module_.emitError() << "the model has neither minimize(loss) nor output(name, value): there is nothing to compute";
     if (!losses_.empty() && (failed(chooseOptimizer()) || failed(buildTrain()))) return failure();
@@ -414,7 +416,7 @@ class GraphBuilder {
   }
 
   ModuleOp module_;
-  const bool ownMain_;
+  const bool ownMain_, library_;
   SmallVector<Operation*> model_;
   SmallVector<mx::MinimizeOp> losses_;
   SmallVector<mx::ReportOp> reports_;
@@ -430,6 +432,6 @@ class GraphBuilder {
 
 }  // namespace
 
-LogicalResult buildGraphs(ModuleOp module, const PipelineOptions& options) { return GraphBuilder(module, options.ownMain).run(); }
+LogicalResult buildGraphs(ModuleOp module, const PipelineOptions& options) { return GraphBuilder(module, options).run(); }
 
 }  // namespace mxc::passes

@@ -46,7 +46,8 @@ std::string listed(ArrayRef<mx::ParameterOp> parameters) {
 
 class UnusedFinder {
  public:
-  UnusedFinder(ModuleOp module, bool ownMain) : module_(module), ownMain_(ownMain) {}
+  // `trainer`: the program has the standard trainer.
+  UnusedFinder(ModuleOp module, bool trainer) : module_(module), trainer_(trainer) {}
 
   LogicalResult run() {
     SmallVector<Operation*> losses = all<mx::MinimizeOp>(module_), shown = all<mx::ReportOp>(module_);
@@ -56,7 +57,7 @@ class UnusedFinder {
     trained_ = neededBy(losses);
     if (!losses.empty() && parameters(trained_).empty() && !(ownMain_ && llvm::any_of(trained_, asksForGradient)))
       losses.front()->emitWarning() << "the loss depends on no parameter that could be trained";
-    if (!ownMain_ && !losses.empty() && llvm::none_of(trained_, [](Operation* op) { return isa<mx::InputOp>(op); }))
+    if (trainer_ && !losses.empty() && llvm::none_of(trained_, [](Operation* op) { return isa<mx::InputOp>(op); }))
       losses.front()->emitWarning() << "the loss depends on no input: the program's `train` has no data to read";
     SmallVector<Operation*> roots = losses;
     for (Operation* op : shown) {
@@ -65,7 +66,7 @@ class UnusedFinder {
     }
     dropAllBut(neededBy(roots));
     for (auto input : module_.getOps<mx::InputOp>())
-      if (!ownMain_ && batchAxis(rankedType(input.getOutput())) < 0)
+      if (trainer_ && batchAxis(rankedType(input.getOutput())) < 0)
         input.emitWarning() << "input '" << input.getName() << "' has no batch axis: the program's `train` and `predict` cannot read samples for it";
     return success();
   }
@@ -122,12 +123,12 @@ class UnusedFinder {
   }
 
   ModuleOp module_;
-  const bool ownMain_;
+  const bool trainer_;
   Needed trained_;
 };
 
 }  // namespace
 
-LogicalResult findUnused(ModuleOp module, const PipelineOptions& options) { return UnusedFinder(module, options.ownMain).run(); }
+LogicalResult findUnused(ModuleOp module, const PipelineOptions& options) { return UnusedFinder(module, !options.ownMain && !options.library).run(); }
 
 }  // namespace mxc::passes

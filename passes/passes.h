@@ -17,6 +17,8 @@ mlir::LogicalResult buildGraphs(mlir::ModuleOp module, const PipelineOptions& op
 mlir::LogicalResult simplify(mlir::ModuleOp module, const PipelineOptions& options);
 // Decides how every tensor lies in memory.
 mlir::LogicalResult layout(mlir::ModuleOp module, const PipelineOptions& options);
+// Leaves a library its inference alone.
+mlir::LogicalResult keepInference(mlir::ModuleOp module, const PipelineOptions& options);
 // Wraps every operation that computes in an mx.kernel, fused with its neighbours. fuseNothing: one operation a kernel.
 mlir::LogicalResult fuse(mlir::ModuleOp module, const PipelineOptions& options);
 mlir::LogicalResult fuseNothing(mlir::ModuleOp module, const PipelineOptions& options);
