@@ -1,0 +1,34 @@
+// The C library's functions are declared here: bitcode is compiled without any system's headers.
+#include "runtime/embed/create.h"
+
+#include <stddef.h>
+
+extern "C" {
+void* malloc(size_t bytes);
+void free(void* memory);
+}
+
+namespace mxc::embed {
+
+Status create(const plan::Library& library, uint64_t build, Context** context) {
+  if (context == nullptr) return Status::null_pointer;
+  *context = nullptr;
+  if (build != library.build) return Status::other_build;
+  uint64_t bytes = places(PlanRecords(library.program.plan)).end, with_slack = bytes + plan::kAlign;
+  if (with_slack > SIZE_MAX) return Status::out_of_memory;
+  void* allocation = malloc(static_cast<size_t>(with_slack));
+  if (allocation == nullptr) return Status::out_of_memory;
+  uintptr_t start = (reinterpret_cast<uintptr_t>(allocation) + plan::kAlign - 1) / plan::kAlign * plan::kAlign;
+  Status status = open(library, reinterpret_cast<void*>(start), bytes, build, context);
+  if (status == Status::ok) (*context)->allocation = allocation;
+  else free(allocation);
+  return status;
+}
+
+void destroy(const plan::Library& library, Context* context) {
+  if (check(library, context) != Status::ok) return;
+  context->library = nullptr;
+  free(context->allocation);
+}
+
+}  // namespace mxc::embed

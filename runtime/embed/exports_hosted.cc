@@ -1,0 +1,13 @@
+// The functions that a library shows where there is a C library (see exports.cc).
+#include "runtime/embed/choose.h"
+#include "runtime/embed/create.h"
+
+using namespace mxc::embed;
+
+extern "C" {
+
+int mxc_embed_allocate(uint64_t build, Context** context) { return static_cast<int>(create(library_to_open(), build, context)); }
+
+void mxc_embed_destroy(Context* context) { destroy(library_of(context), context); }
+
+}  // extern "C"

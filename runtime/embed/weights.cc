@@ -1,0 +1,56 @@
+// See weights.h.
+#include "runtime/embed/weights.h"
+
+namespace mxc::embed {
+
+uint64_t checksum(const void* image, uint64_t bytes) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  constexpr uint64_t kLanes = 4;  // so that the products do not wait for each other
+  uint64_t lanes[kLanes] = {1, 2, 3, 4};
+  const uint64_t* words = static_cast<const uint64_t*>(image);
+  for (uint64_t i = 0; i < bytes / sizeof(uint64_t); i += kLanes) {
+    for (uint64_t lane = 0; lane < kLanes; ++lane) {
+      uint64_t mixed = (lanes[lane] ^ words[i + lane]) * kOdd;
+      lanes[lane] = mixed ^ mixed >> 29;
+    }
+  }
+  uint64_t sum = bytes;
+  for (uint64_t lane : lanes) {
+    sum = (sum ^ lane) * kOdd;
+    sum ^= sum >> 32;
+  }
+  return sum;
+}
+
+Status check_weights(const plan::Library& library, const void* file, uint64_t bytes) {
+  if (file == nullptr) return Status::null_pointer;
+  if (reinterpret_cast<uintptr_t>(file) % plan::kAlign != 0) return Status::misaligned;
+  if (bytes < sizeof(WeightHeader)) return Status::weights_truncated;
+  const WeightHeader& header = *static_cast<const WeightHeader*>(file);
+  if (header.magic != kWeightMagic || header.version != kWeightVersion) return Status::weights_other_version;
+  uint64_t image = PlanRecords(library.program.plan).device().persistent_bytes;
+  if (header.layout != library.weights_layout || header.bytes != image) return Status::weights_other_model;
+  if (bytes - sizeof header < image) return Status::weights_truncated;
+  for (uint64_t word : header.reserved) {
+    if (word != 0) return Status::weights_damaged;
+  }
+  return checksum(&header + 1, image) == header.checksum ? Status::ok : Status::weights_damaged;
+}
+
+Status set_weights(const plan::Library& library, Context* context, const void* file, uint64_t bytes) {
+  Status status = check(library, context);
+  if (status == Status::ok) status = check_weights(library, file, bytes);
+  if (status == Status::ok) context->weights = static_cast<const unsigned char*>(file) + sizeof(WeightHeader);
+  return status;
+}
+
+Status share_weights(const plan::Library& library, Context* context, const Context* from) {
+  Status status = check(library, context);
+  if (status == Status::ok) status = check(library, from);
+  if (status != Status::ok) return status;
+  if (from->weights == nullptr) return Status::no_weights;
+  context->weights = from->weights;
+  return Status::ok;
+}
+
+}  // namespace mxc::embed
