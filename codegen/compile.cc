@@ -415,6 +415,7 @@ FailureOr<CompiledProgram> compileProgram(ModuleOp module, const TargetOptions& 
   if (failed(lowered)) return failure();
   program.module = std::move(*lowered);
   program.plan = writer.plan().write();
+  program.symbol = facts.symbol;
   addProgram(*program.module, program.plan, writer.kernelSymbols(), facts.symbol);
   return program;
 }

@@ -19,9 +19,10 @@ struct ProgramFacts {
 
 struct CompiledProgram {
   std::string plan;                         // the blob (plan.h)
+  std::string symbol;                       // of the plan::Program
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::TargetMachine> target;
-  std::unique_ptr<llvm::Module> module;     // kernels, the blob, and the plan::Program named `symbol`; declared after its context
+  std::unique_ptr<llvm::Module> module;     // kernels, the blob, and the plan::Program; declared after its context
 
   std::string emit(Format format) { return codegen::emit(*module, *target, format); }
 };

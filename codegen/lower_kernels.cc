@@ -198,10 +198,11 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(Location loc, 
   llvm::InitializeAllTargets();
   llvm::InitializeAllTargetMCs();
   llvm::InitializeAllAsmPrinters();
+  llvm::InitializeAllAsmParsers();  // for the label of a library's weights
   std::string triple = options.triple.empty() ? llvm::sys::getDefaultTargetTriple() : options.triple, message;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target) return emitError(loc) << "unknown target '" << triple << "'";
-  std::string cpu = options.cpu, features;
+  std::string cpu = options.cpu, features = options.features;
   if (cpu == "native") {
     if (!options.triple.empty() && llvm::Triple(triple).getArch() != llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch())
       return emitError(loc) << "cpu 'native' is not for target '" << triple << "'; name a cpu";
@@ -214,9 +215,11 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(Location loc, 
   llvm::TargetOptions machine;
   machine.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   machine.NoTrappingFPMath = true;
+  machine.MCOptions.ABIName = options.abi;
+  auto relocation = llvm::Triple(triple).isOSLinux() ? llvm::Reloc::PIC_ : llvm::Reloc::Static;
   auto level = static_cast<llvm::CodeGenOptLevel>(std::clamp(options.optLevel, 0, 3));
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, cpu, features, machine, llvm::Reloc::PIC_, std::nullopt, level));
+      target->createTargetMachine(triple, cpu, features, machine, relocation, std::nullopt, level));
 }
 
 FailureOr<std::unique_ptr<llvm::Module>> lowerToLLVM(ModuleOp kernels, llvm::LLVMContext& context, llvm::TargetMachine& target) {
@@ -230,7 +233,7 @@ FailureOr<std::unique_ptr<llvm::Module>> lowerToLLVM(ModuleOp kernels, llvm::LLV
   if (!module) return emitError(kernels.getLoc()) << "kernels cannot be translated to LLVM IR";
   module->setTargetTriple(target.getTargetTriple().str());
   module->setDataLayout(target.createDataLayout());
-  module->setPICLevel(llvm::PICLevel::BigPIC);
+  if (target.isPositionIndependent()) module->setPICLevel(llvm::PICLevel::BigPIC);
   setAttributes(*module, target);
   if (target.getOptLevel() != llvm::CodeGenOptLevel::None) optimise(*module, target);
   return module;

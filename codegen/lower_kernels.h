@@ -25,6 +25,8 @@ struct TargetOptions {
   std::string triple;          // empty: this machine
   std::string cpu = "native";  // "native": this machine's CPU with the features found on it; else LLVM's name
   int optLevel = 2;            // 0: no optimisation at all; 1..3
+  std::string features;        // beside the CPU's own, as LLVM has them: "+f,+d"
+  std::string abi;             // LLVM's name; empty: the triple's own
 };
 
 enum class Format { llvm, assembly, object };
@@ -32,7 +34,7 @@ enum class Format { llvm, assembly, object };
 // Registers the dialects that kernels use and their translation to LLVM IR.
 void registerKernelDialects(mlir::DialectRegistry& registry);
 
-// Position-independent code. Emits an error at `loc` if the triple or the CPU is not known.
+// Position-independent code where there is an operating system. Emits an error at `loc` if the triple or the CPU is not known.
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(mlir::Location loc, const TargetOptions& options);
 
 // Lowers `kernels` (which is changed to the llvm dialect) and optimises for `target`. Loads and stores of vectors that state no

@@ -8,11 +8,13 @@
 #include "driver/aligned_plan.h"
 #include "driver/crash.h"
 #include "driver/files.h"
+#include "driver/library.h"
 #include "driver/link.h"
 #include "driver/main_file.h"
 #include "driver/memory_report.h"
 #include "driver/paper_memory_text.h"
 #include "driver/plan_text.h"
+#include "driver/target.h"
 #include "frontend/dsl/draw.h"
 #include "frontend/import/import.h"
 #include "frontend/stage/process.h"
@@ -39,8 +41,11 @@ std::string outputPath(const CompileOptions& options) {
     case Emit::mlir:
     case Emit::plan:
     case Emit::llvm:
+    case Emit::header:
     case Emit::assembly: return "-";
     case Emit::object: return stem + ".o";
+    case Emit::library: return "lib" + stem + ".a";
+    case Emit::shared: return "lib" + stem + ".so";
     case Emit::executable: return stem;
   }
   return stem;
@@ -122,6 +127,8 @@ void showCommands(const CompileOptions& options, const std::string& output, Diag
   }
   if (isProgram(options))
     commands.push_back(linkCommand(objects, file.has_main ? Runtime::library : Runtime::trainer, folder + "/program", options, printer));
+  if (options.emit == Emit::shared)
+    commands.push_back(sharedCommand(folder + "/library.o", folder + "/library", llvm::sys::path::filename(output).str(), options));
   for (const std::vector<std::string>& command : commands) llvm::errs() << frontend::shellLine(command) << "\n";
 }
 
@@ -150,6 +157,13 @@ std::optional<Source> readSource(const CompileOptions& options, const std::strin
   return source;
 }
 
+// A rule for make, as compilers write it, with one more file that the target depends on.
+std::string withDependency(llvm::StringRef rule, llvm::StringRef file) {
+  std::string escaped;
+  for (char c : file) escaped += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
+  return rule.rtrim().str() + " \\\n  " + escaped + "\n";
+}
+
 // -MD: after the output, so that a rule stands for an output that is there.
 void writeDependencies(const CompileOptions& options, const std::string& output, const WorkDirectory& work,
                        DiagnosticPrinter& printer) {
@@ -159,9 +173,13 @@ void writeDependencies(const CompileOptions& options, const std::string& output,
     llvm::sys::path::replace_extension(name, "d");
     path = name.str().str();
   }
-  if (isSymbolJson(options)) return write(path, target + ": " + options.source + "\n", false, printer);
+  if (isSymbolJson(options)) {
+    std::string rule = target + ": " + options.source + "\n";
+    return write(path, options.params.empty() ? rule : withDependency(rule, options.params), false, printer);
+  }
   auto rule = readWholeFile(work.path() + kDependencies.str());
   if (!rule) return printer.error(Fault::internal, "the host compiler wrote no dependencies: " + llvm::toString(rule.takeError()));
+  if (!options.params.empty()) *rule = withDependency(*rule, options.params);
   write(path, *rule, false, printer);
 }
 
@@ -228,18 +246,22 @@ class Generator {
     keep(model, "import.mlir", [&] { return printed(module); });
     if (mlir::failed(runPasses(module))) return requireError(printer_, "a pass"), std::nullopt;
     keep(model, "passes.mlir", [&] { return printed(module); });
-    codegen::TargetOptions target;
-    target.cpu = options_.cpu;
-    target.optLevel = options_.level;
-    codegen::ProgramFacts facts{llvm::sys::path::filename(options_.source).str(), "mxc " MXC_VERSION, options_.check_finite};
-    if (has_main_) facts.symbol += "_" + model.name;
-    mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
-    if (mlir::failed(program)) return requireError(printer_, "code generation"), std::nullopt;
-    AlignedPlan plan(program->plan);
-    if (!plan.status().ok()) return printer_.error(Fault::internal, plan.status().text), std::nullopt;
-    if (!options_.report.empty()) report(plan.view());
+    auto program = generateFor(targetOptions(options_), model, module);
+    if (!program) return std::nullopt;
+    if (!options_.report.empty()) report(AlignedPlan(program->plan).view());
     keep(model, "ll", [&] { return program->emit(codegen::Format::llvm); });
-    return std::move(*program);
+    return program;
+  }
+
+  // The same program for the newer processors of --multiversion (none without that). Requires: `module` has been through `generate`.
+  std::vector<codegen::CompiledProgram> generateVariants(const Model& model, mlir::ModuleOp module) {
+    std::vector<codegen::CompiledProgram> programs;
+    for (const codegen::TargetOptions& target : variantOptions(options_)) {
+      auto program = generateFor(target, model, module);
+      if (!program) return {};
+      programs.push_back(std::move(*program));
+    }
+    return programs;
   }
 
   // --save-temps: files of a program with several models begin with the model's name.
@@ -257,11 +279,22 @@ class Generator {
   }
 
  private:
+  std::optional<codegen::CompiledProgram> generateFor(const codegen::TargetOptions& target, const Model& model, mlir::ModuleOp module) {
+    codegen::ProgramFacts facts{llvm::sys::path::filename(options_.source).str(), "mxc " MXC_VERSION, options_.check_finite};
+    if (has_main_) facts.symbol += "_" + model.name;
+    mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
+    if (mlir::failed(program)) return requireError(printer_, "code generation"), std::nullopt;
+    core::Status status = AlignedPlan(program->plan).status();
+    if (!status.ok()) return printer_.error(Fault::internal, status.text), std::nullopt;
+    return std::move(*program);
+  }
+
   mlir::LogicalResult runPasses(mlir::ModuleOp module) {
     PipelineOptions pipeline;
     pipeline.memoryLimit = options_.memory_limit_bytes;
     pipeline.memoryPlan = options_.memory_plan;
     pipeline.ownMain = has_main_;
+    pipeline.library = isLibrary(options_);
     if (options_.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at
     pipeline.printAfterAll = options_.print_ir;
     pipeline.timePasses = options_.time_passes;
@@ -306,7 +339,11 @@ void compileModel(const Model& model, bool has_main, const CompileOptions& optio
   if (options.memory_by_paper) return writePaperMemory(*imported.module, options, output, printer);
   auto program = generator.generate(model, *imported.module);
   if (program) generator.writeReport();
-  if (program && options.emit != Emit::executable) write(output, emitted(*program, options.emit), false, printer);
+  if (program && isLibrary(options)) {
+    std::vector<codegen::CompiledProgram> variants = generator.generateVariants(model, *imported.module);
+    if (!printer.failed()) writeLibrary(*program, variants, options, output, work, printer);
+  }
+  if (program && !isLibrary(options) && options.emit != Emit::executable) write(output, emitted(*program, options.emit), false, printer);
   if (program && options.emit == Emit::executable) {
     std::string object = work.file("model.o");
     write(object, program->emit(codegen::Format::object), false, printer);

@@ -15,7 +15,7 @@ class App;
 namespace mxc::driver {
 
 // The forms in which a model can be had, in the order of the compiler.
-enum class Emit { graph, svg, mlir, plan, llvm, assembly, object, executable };
+enum class Emit { graph, svg, mlir, plan, llvm, assembly, object, header, library, shared, executable };
 
 struct CompileOptions {
   std::string source;  // model.cpp, or symbol JSON (.json)
@@ -23,7 +23,11 @@ struct CompileOptions {
   Emit emit = Emit::executable;
   std::string model;                    // which of several; empty: the only one
   int level = 2;                        // -O
+  std::string target;                   // --target, one of target.h; empty: this machine's
   std::string cpu = "native";           // -mcpu
+  std::string params;                   // --params: the checkpoint whose weights go into a library
+  bool weights_beside = false;          // --weights=file
+  bool multiversion = false;            // a library for several levels of x86-64
   std::string optimizer;                // as parseOptimizer reads it; empty: the model's
   bool f64 = false;                     // --dtype=f64
   std::vector<std::string> defines;     // -D

@@ -29,7 +29,7 @@ class CompileFlags {
   struct Raw {
     std::vector<std::string> dims;
     std::string memory_limit;
-    std::string dtype = "f32", emit = "exe", memory_plan = "both", memory_rules = "own";
+    std::string dtype = "f32", emit = "exe", memory_plan = "both", memory_rules = "own", weights = "embed";
     int64_t stage_memory_mib = 4096;
   };
   Raw raw_;

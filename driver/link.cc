@@ -27,22 +27,42 @@ std::vector<std::string> linkCommand(const std::vector<std::string>& objects, Ru
   return command;
 }
 
+namespace {
+
+// Runs a linker's command and reads what it has made. Empty after an error, which has been printed; `fault` is whose it is if the linker
+// refuses.
+std::string linkFile(const std::vector<std::string>& command, const std::string& made, Fault fault, const CompileOptions& options,
+                     DiagnosticPrinter& printer) {
+  frontend::ProcessResult result = frontend::runProcess(command, {.stdout_to_stderr = true, .verbose = options.verbose});
+  if (!result.started)
+    return printer.error(Fault::input, "cannot run the host compiler '" + options.host_compiler + "': " + result.error), "";
+  if (result.exit_code != 0 || result.signal)
+    return printer.error(fault, fault == Fault::input ? "linking failed (see above)" : "linking failed"), "";
+  auto bytes = readWholeFile(made);
+  if (!bytes) return printer.error(Fault::internal, llvm::toString(bytes.takeError())), "";
+  return std::move(*bytes);
+}
+
+}  // namespace
+
 std::string linkProgram(const std::vector<std::string>& objects, Runtime runtime, const CompileOptions& options, const WorkDirectory& work,
                         DiagnosticPrinter& printer) {
   std::string programPath = work.file("program");
   std::vector<std::string> command = linkCommand(objects, runtime, programPath, options, printer);
   if (command.empty()) return "";
-  frontend::ProcessResult result = frontend::runProcess(command, {.stdout_to_stderr = true, .verbose = options.verbose});
-  if (!result.started)
-    return printer.error(Fault::input, "cannot run the host compiler '" + options.host_compiler + "': " + result.error), "";
-  if (result.exit_code != 0 || result.signal) {
-    // A main may call what nobody defines.
-    bool own = runtime == Runtime::library;
-    return printer.error(own ? Fault::input : Fault::internal, own ? "linking failed (see above)" : "linking failed"), "";
-  }
-  auto program = readWholeFile(programPath);
-  if (!program) return printer.error(Fault::internal, llvm::toString(program.takeError())), "";
-  return std::move(*program);
+  // A main may call what nobody defines.
+  return linkFile(command, programPath, runtime == Runtime::library ? Fault::input : Fault::internal, options, printer);
+}
+
+std::vector<std::string> sharedCommand(const std::string& object, const std::string& library, const std::string& name,
+                                       const CompileOptions& options) {
+  return {options.host_compiler, "-shared", "-o", library, object, "-Wl,-soname," + name, "-Wl,-z,defs", "-Wl,--as-needed", "-lm"};
+}
+
+std::string linkShared(const std::string& object, const std::string& name, const CompileOptions& options, const WorkDirectory& work,
+                       DiagnosticPrinter& printer) {
+  std::string library = work.file("library");
+  return linkFile(sharedCommand(object, library, name, options), library, Fault::internal, options, printer);
 }
 
 }  // namespace mxc::driver

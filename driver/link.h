@@ -20,4 +20,12 @@ std::vector<std::string> linkCommand(const std::vector<std::string>& objects, Ru
 std::string linkProgram(const std::vector<std::string>& objects, Runtime runtime, const CompileOptions& options, const WorkDirectory& work,
                         DiagnosticPrinter& printer);
 
+// The command that makes a shared library of an object. What is visible in the object is what the library shows.
+std::vector<std::string> sharedCommand(const std::string& object, const std::string& library, const std::string& name,
+                                       const CompileOptions& options);
+
+// Makes a shared library, called `name`, of an object; its bytes. Empty after an error, which has been printed.
+std::string linkShared(const std::string& object, const std::string& name, const CompileOptions& options, const WorkDirectory& work,
+                       DiagnosticPrinter& printer);
+
 }  // namespace mxc::driver

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/files.h"
+#include "driver/library.h"
 #include "frontend/stage/process.h"
 
 namespace mxc::driver {
@@ -39,8 +40,10 @@ bool checkMainOptions(const frontend::SourceFile& file, const CompileOptions& op
 }
 
 bool checkModelOfMainFile(const frontend::SourceFile& file, const CompileOptions& options, DiagnosticPrinter& printer) {
-  if (options.emit != Emit::object || !options.model.empty() || file.models.empty()) return true;
-  return fail(options, Fault::usage, "--emit=obj makes the object of a model, without the main of this file: say which with --model", printer);
+  bool object = options.emit == Emit::object || isLibrary(options);
+  if (!object || !options.model.empty() || file.models.empty()) return true;
+  std::string made = options.emit == Emit::object ? "--emit=obj makes the object" : "--emit=lib makes the library";
+  return fail(options, Fault::usage, made + " of a model, without the main of this file: say which with --model", printer);
 }
 
 std::vector<std::string> mainCommand(const CompileOptions& options, const std::string& object) {

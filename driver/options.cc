@@ -4,6 +4,8 @@
 #include "codegen/lower_kernels.h"
 #include "driver/command_line.h"
 #include "driver/compile_flags.h"
+#include "driver/library.h"
+#include "driver/target.h"
 #include "frontend/nearest.h"
 #include "ir/optimizers.h"
 
@@ -27,7 +29,8 @@ void addOptimizer(CLI::App& app, std::string& value) {
 const std::map<std::string, Emit>& emitNames() {
   static const std::map<std::string, Emit> names = {{"graph", Emit::graph}, {"svg", Emit::svg},       {"mlir", Emit::mlir},
                                                     {"plan", Emit::plan},   {"llvm", Emit::llvm},     {"asm", Emit::assembly},
-                                                    {"obj", Emit::object},  {"exe", Emit::executable}};
+                                                    {"obj", Emit::object},  {"header", Emit::header}, {"lib", Emit::library},
+                                                    {"shared", Emit::shared}, {"exe", Emit::executable}};
   return names;
 }
 
@@ -61,16 +64,15 @@ int64_t readBytes(llvm::StringRef text) {
   return static_cast<int64_t>(number * unit);
 }
 
-bool checkCpu(const std::string& cpu, DiagnosticPrinter& printer) {
+bool checkCpu(const CompileOptions& options, DiagnosticPrinter& printer) {
+  const std::string& cpu = options.cpu;
   if (cpu == "native") return true;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& diagnostic) {
     printer.error(Fault::usage, "-mcpu=" + cpu + ": " + diagnostic.str());
     return mlir::success();
   });
-  codegen::TargetOptions target;
-  target.cpu = cpu;
-  return mlir::succeeded(codegen::makeTargetMachine(mlir::UnknownLoc::get(&context), target));
+  return mlir::succeeded(codegen::makeTargetMachine(mlir::UnknownLoc::get(&context), targetOptions(options)));
 }
 
 }  // namespace
@@ -83,7 +85,7 @@ CompileFlags::CompileFlags(CLI::App& app) {
       ->type_name("0|1|2|3")
       ->check(CLI::Range(0, 3).description(""))
       ->capture_default_str();
-  app.add_option("--mcpu", options.cpu, "The processor to compile for, as LLVM calls it; native is this machine's")
+  app.add_option("--mcpu", options.cpu, "The processor to compile for, as LLVM calls it; native is this machine's, or the target's least")
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("-D", options.defines, "Define a macro while the model is staged")
@@ -125,9 +127,20 @@ CompileFlags::CompileFlags(CLI::App& app) {
 
 void CompileFlags::addOutputs(CLI::App& app) {
   app.add_option("-o", options.output, "Output; - is standard output")->type_name("FILE");
-  addChoice(app, "--emit", raw_.emit, {"exe", "obj", "asm", "llvm", "plan", "mlir", "graph", "svg"},
-            "What to write: a program, an object, or what the model is on its way there; graph is symbol JSON, svg a drawing of it. A program has "
-            "the file's main, if there is one, and all its models; the others are of one model")
+  addChoice(app, "--emit", raw_.emit, {"exe", "lib", "shared", "header", "obj", "asm", "llvm", "plan", "mlir", "graph", "svg"},
+            "What to write: a program; a library of the model's inference to link into any program, static or shared, or its C header; an object; or "
+            "what the model is on its way there; graph is symbol JSON, svg a drawing of it. A program has the file's main, if there is one, and all its models; "
+            "the others are of one model")
+      ->capture_default_str();
+  app.add_option("--params", options.params,
+                 "The trained parameters that go into a library: what `train` saved, or any safetensors file with the model's tensors. With "
+                 "--emit=obj, the object is that of the library")
+      ->type_name("FILE");
+  addChoice(app, "--target", options.target, targetNames(), "Compile a library for another machine than this one");
+  app.add_flag("--multiversion", options.multiversion,
+               "A library for every x86-64, with kernels for x86-64-v3 and v4 beside those for the first; it takes what the processor has");
+  addChoice(app, "--weights", raw_.weights, {"embed", "file"},
+            "Where a library has its weights: within, or in a file beside it, NAME.weights, which the program maps or brings into memory")
       ->capture_default_str();
   addChoice(app, "--memory-rules", raw_.memory_rules, {"own", "paper"},
             "paper: print the memory that MXNet's planner would take for this model, op by op, instead of compiling it")
@@ -155,8 +168,10 @@ bool CompileFlags::check(DiagnosticPrinter& printer) {
                   "--memory-rules=paper analyses the model and compiles nothing: --emit=" + raw_.emit + " does not go with it");
     return false;
   }
-  if (!checkCpu(options.cpu, printer)) return false;
+  if (!checkCpu(options, printer)) return false;
   options.emit = emitNames().at(raw_.emit);
+  options.weights_beside = raw_.weights == "file";
+  if (!checkLibraryOptions(options, printer)) return false;
   options.color = color;
   options.f64 = raw_.dtype == "f64";
   options.stage_memory_limit_bytes = raw_.stage_memory_mib << 20;

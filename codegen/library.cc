@@ -1,0 +1,150 @@
+// makeLibrary: what changes in the module.
+//   1. `mxc_embed_library`, the plan::Library, takes the place of the plan::Program.
+//   2. The weights are a label in assembly with the file's bytes behind it.
+//   3. Where there is no instruction for a * b + c rounded once, or for floor, it is a call of runtime/embed's.
+//   4. The same for newer processors, and runtime/embed, are linked in.
+//   5. Its functions get the library's prefix; all else becomes internal, and what is not used goes.
+#include "codegen/library.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+#include "runtime/core/plan.h"
+
+using namespace mlir;
+
+namespace mxc::codegen {
+namespace {
+
+constexpr StringRef kPublic = "mxc_embed_", kLibrary = "mxc_embed_library", kWeights = "mxc_embed_weights";
+
+// The weights' label.
+void addWeights(llvm::Module& module, const LibraryParts& parts) {
+  std::string path, name = kWeights.str();
+  for (char c : parts.weightsFile) {
+    if (c == '"' || c == '\\') path += '\\';
+    path += c;
+  }
+  bool wasm = llvm::Triple(module.getTargetTriple()).isWasm();
+  std::string section = wasm ? "\"\",@" : "\"a\",%progbits", object = wasm ? "@object" : "%object";
+  module.appendModuleInlineAsm(".section .rodata.weights," + section + "\n.type " + name + "," + object + "\n.p2align " +
+                               std::to_string(llvm::Log2_64(plan::kAlign)) + "\n" + name + ":\n.incbin \"" + path + "\"\n.size " + name + ", " +
+                               std::to_string(parts.weightsBytes) + (wasm ? "" : "\n.text"));
+}
+
+// What refers to the weights from outside the assembly; null without weights.
+llvm::Constant* weightsOf(llvm::Module& module, const LibraryParts& parts) {
+  llvm::LLVMContext& context = module.getContext();
+  if (parts.weightsFile.empty()) return llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0));
+  auto* weights =
+      new llvm::GlobalVariable(module, llvm::Type::getInt8Ty(context), true, llvm::GlobalValue::ExternalLinkage, nullptr, kWeights);
+  weights->setDSOLocal(true);
+  return weights;
+}
+
+void addLibrary(llvm::Module& module, StringRef programSymbol, StringRef symbol, const LibraryParts& parts) {
+  auto* i64 = llvm::Type::getInt64Ty(module.getContext());
+  llvm::GlobalVariable* program = module.getNamedGlobal(programSymbol);
+  SmallVector<llvm::Constant*> fields;
+  for (llvm::Use& field : program->getInitializer()->operands()) fields.push_back(cast<llvm::Constant>(field.get()));
+  fields.push_back(weightsOf(module, parts));
+  fields.push_back(llvm::ConstantInt::get(i64, parts.weightsLayout));
+  fields.push_back(llvm::ConstantInt::get(i64, parts.build));
+  program->eraseFromParent();
+  llvm::Constant* value = llvm::ConstantStruct::getAnon(fields);
+  auto* library = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, symbol);
+  library->setAlignment(llvm::Align(alignof(uint64_t)));
+}
+
+// A module by itself, to be linked into one that lives in another context.
+std::string bitcodeOf(const llvm::Module& module) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  llvm::WriteBitcodeToFile(module, stream);
+  return bytes;
+}
+
+llvm::Error link(llvm::Module& module, StringRef bitcode) {
+  auto part = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "runtime/embed"), module.getContext());
+  if (!part) return part.takeError();
+  if ((*part)->getDataLayout() != module.getDataLayout()) return llvm::createStringError("runtime/embed is for another target");
+  (*part)->setTargetTriple(module.getTargetTriple());  // one target may be spelled in several ways
+  if (llvm::Linker::linkModules(module, std::move(*part))) return llvm::createStringError("runtime/embed does not link");
+  return llvm::Error::success();
+}
+
+// What an f32 intrinsic computes, for one number each, by a function of runtime/embed: where code generation would call the C library.
+void callInstead(llvm::Module& module, llvm::Intrinsic::ID intrinsic, StringRef name) {
+  llvm::Type* f32 = llvm::Type::getFloatTy(module.getContext());
+  SmallVector<llvm::IntrinsicInst*> calls;
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function))
+      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction); call && call->getIntrinsicID() == intrinsic)
+        if (call->getType()->getScalarType() == f32) calls.push_back(call);
+  if (calls.empty()) return;
+  SmallVector<llvm::Type*> types(calls[0]->arg_size(), f32);
+  llvm::FunctionCallee soft = module.getOrInsertFunction(name, llvm::FunctionType::get(f32, types, false));
+  for (llvm::IntrinsicInst* call : calls) {
+    llvm::IRBuilder<> b(call);
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(call->getType());
+    auto of = [&](unsigned lane) {
+      SmallVector<llvm::Value*> arguments;
+      for (llvm::Value* argument : call->args()) arguments.push_back(vector ? b.CreateExtractElement(argument, lane) : argument);
+      return b.CreateCall(soft, arguments);
+    };
+    llvm::Value* result = vector ? llvm::PoisonValue::get(vector) : static_cast<llvm::Value*>(of(0));
+    for (unsigned lane = 0; vector && lane < vector->getNumElements(); ++lane) result = b.CreateInsertElement(result, of(lane), lane);
+    call->replaceAllUsesWith(result);
+    call->eraseFromParent();
+  }
+}
+
+// The functions of runtime/embed under the library's own names.
+void rename(llvm::Module& module, StringRef prefix, llvm::StringSet<>& shown) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || !function.getName().starts_with(kPublic)) continue;
+    function.setName(prefix + "_" + function.getName().drop_front(kPublic.size()));
+    shown.insert(function.getName());
+  }
+}
+
+void hideTheRest(llvm::Module& module, const llvm::StringSet<>& shown) {
+  llvm::internalizeModule(module, [&](const llvm::GlobalValue& value) { return shown.contains(value.getName()); });
+  llvm::ModuleAnalysisManager analyses;
+  llvm::PassBuilder().registerModuleAnalyses(analyses);
+  llvm::GlobalDCEPass().run(module, analyses);
+}
+
+}  // namespace
+
+llvm::Error makeLibrary(CompiledProgram& program, const LibraryParts& parts) {
+  llvm::Module& module = *program.module;
+  addLibrary(module, program.symbol, kLibrary, parts);
+  if (!parts.weightsFile.empty()) addWeights(module, parts);
+  if (!parts.fused) callInstead(module, llvm::Intrinsic::fma, "mxc_soft_fmaf");
+  if (!parts.rounded) callInstead(module, llvm::Intrinsic::floor, "mxc_soft_floorf");
+  for (const LibraryVariant& variant : parts.variants) {
+    addLibrary(*variant.program->module, variant.program->symbol, variant.symbol, parts);
+    if (llvm::Error error = link(module, bitcodeOf(*variant.program->module))) return error;
+  }
+  for (const std::string& bitcode : parts.bitcode)
+    if (llvm::Error error = link(module, bitcode)) return error;
+  llvm::StringSet<> shown;
+  rename(module, parts.prefix, shown);
+  hideTheRest(module, shown);
+  return llvm::Error::success();
+}
+
+}  // namespace mxc::codegen

@@ -1,0 +1,45 @@
+// See array_files.h.
+#include "driver/array_files.h"
+
+#include "runtime/io/npz.h"
+#include "runtime/io/read_file.h"
+
+namespace mxc::driver {
+
+using frontend::Fault;
+
+namespace {
+
+Fault faultOf(const absl::Status& status) { return absl::IsUnimplemented(status) ? Fault::unsupported : Fault::input; }
+
+}  // namespace
+
+std::optional<std::pair<std::string, std::string>> readAssignment(const std::string& flag, const std::string& text, DiagnosticPrinter& printer) {
+  size_t equals = text.find('=');
+  if (equals != 0 && equals != std::string::npos && equals + 1 < text.size()) return std::pair{text.substr(0, equals), text.substr(equals + 1)};
+  printer.error(Fault::usage, flag + " " + text + ": NAME=FILE.npy is expected");
+  return std::nullopt;
+}
+
+std::optional<Arrays> readArrays(const std::string& flag, const std::vector<std::string>& assignments, DiagnosticPrinter& printer) {
+  Arrays arrays;
+  for (const std::string& text : assignments) {
+    auto assignment = readAssignment(flag, text, printer);
+    if (!assignment) return std::nullopt;
+    auto bytes = io::read_file(assignment->second);
+    auto array = bytes.ok() ? io::parse_npy(*bytes, assignment->second) : bytes.status();
+    if (!array.ok()) return printer.error(faultOf(array.status()), std::string(array.status().message())), std::nullopt;
+    arrays[assignment->first] = std::move(*array);
+  }
+  return arrays;
+}
+
+std::optional<Arrays> readArchive(const std::string& path, DiagnosticPrinter& printer) {
+  auto entries = io::read_npz(path);
+  if (!entries.ok()) return printer.error(faultOf(entries.status()), std::string(entries.status().message())), std::nullopt;
+  Arrays arrays;
+  for (auto& [name, array] : *entries) arrays[name] = std::move(array);
+  return arrays;
+}
+
+}  // namespace mxc::driver

@@ -1,0 +1,147 @@
+// Texts with {p} and {P} for the library's prefix in small and in large letters; the rest comes out of the Plan.
+#include "driver/library_header.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "driver/library_fields.h"
+#include "llvm/ADT/StringExtras.h"
+#include "runtime/embed/context.h"
+
+namespace mxc::driver {
+
+namespace {
+
+std::string define(const std::string& name, const std::string& value, const std::string& note) {
+  std::string text = "#define {P}_" + name + " " + value;
+  return text + std::string(text.size() < 50 ? 50 - text.size() : 1, ' ') + "/* " + note + " */\n";
+}
+
+std::string constants(const core::PlanView& view, const std::vector<Field>& inputs, const std::vector<Field>& outputs, const HeaderFacts& facts) {
+  const embed::PlanRecords records(&view.header());
+  std::string text = define("BUILD", "UINT64_C(0x" + llvm::utohexstr(facts.build) + ")", "which build of the library this header belongs to");
+  text += define("BATCH", std::to_string(std::max<int64_t>(view.graph(0).batch, 1)), "the most samples of a run");
+  text += define("ALIGN", std::to_string(plan::kAlign), "of an arena, in bytes");
+  text += define("ARENA_BYTES", std::to_string(embed::places(records).end), "all the memory that a context takes");
+  text += define("WEIGHTS_BYTES", std::to_string(view.devices()[0].persistent_bytes), "shared by all contexts, never written");
+  for (const auto* fields : {&inputs, &outputs})
+    for (const Field& field : *fields)
+      text += define(field.size.substr(4), std::to_string(field.elements), field.by_sample ? "of a sample" : "of all samples");
+  return text;
+}
+
+std::string statuses() {
+  std::string text = "enum {\n";
+  for (int i = 0; i < embed::kStatusCount; ++i)
+    text += std::string("  {P}_") + embed::kStatusNames[i].name + " = " + std::to_string(i) + (i + 1 < embed::kStatusCount ? "," : "") +
+            " /* " + embed::kStatusNames[i].text + " */\n";
+  return text + "};\n";
+}
+
+std::string structOf(const std::string& name, const std::vector<Field>& fields, bool input) {
+  std::string text = "typedef struct {p}_" + name + " {\n";
+  for (const Field& field : fields)
+    text += std::string("  ") + (input ? "const " : "") + field.type + "* " + field.name + "; /* " + field.note + " */\n";
+  if (fields.empty()) text += "  const void* none; /* the model has none */\n";
+  return text + "} {p}_" + name + ";\n";
+}
+
+std::string usage(const std::vector<Field>& inputs, const std::vector<Field>& outputs) {
+  auto designated = [](const std::vector<Field>& fields) {
+    std::string text;
+    for (const Field& field : fields) text += (text.empty() ? "." : ", .") + field.name + " = " + field.name;
+    return text;
+  };
+  return " *   static char arena[{P}_ARENA_BYTES] __attribute__((aligned({P}_ALIGN)));\n"
+         " *   {p}_context* net = {p}_init(arena, sizeof arena);\n"
+         " *   int status = {p}_run(net, &({p}_inputs){" + designated(inputs) + "}, &({p}_outputs){" + designated(outputs) + "}, 1);\n";
+}
+
+constexpr const char* kContexts = R"(
+/* A context is what one user of the library has for himself: one thread at a time runs it. Contexts share the weights. */
+typedef struct {p}_context {p}_context;
+
+/* Makes a context at the start of `arena`, which is aligned to {P}_ALIGN and has at least {P}_ARENA_BYTES bytes; there is nothing to end,
+ * the memory is the caller's. `build` is {P}_BUILD: a library that this header does not belong to refuses it. After an error `context` is
+ * NULL. */
+int {p}_open(void* arena, size_t bytes, uint64_t build, {p}_context** context);
+
+/* The same, without saying what went wrong: NULL after an error. */
+static inline {p}_context* {p}_init(void* arena, size_t bytes) {
+  {p}_context* context;
+  return {p}_open(arena, bytes, {P}_BUILD, &context) == {P}_OK ? context : 0;
+}
+)";
+
+constexpr const char* kHosted = R"(
+/* Makes a context in memory of its own, which {p}_destroy gives back. After an error `context` is NULL. */
+int {p}_allocate(uint64_t build, {p}_context** context);
+static inline {p}_context* {p}_create(void) {
+  {p}_context* context;
+  return {p}_allocate({P}_BUILD, &context) == {P}_OK ? context : 0;
+}
+
+/* Ends a context that {p}_create or {p}_init made. NULL is left alone. */
+void {p}_destroy({p}_context* context);
+)";
+
+constexpr const char* kRun = R"(
+/* Runs the model on n samples, 1 <= n <= {P}_BATCH, without allocating anything. Memory is row-major and aligned as its type; inputs and
+ * outputs do not overlap. An output that is NULL is not delivered. After an error no output has been written. */
+int {p}_run({p}_context* context, const {p}_inputs* inputs, const {p}_outputs* outputs, int64_t n);
+
+/* One line of text for a status. */
+const char* {p}_status_text(int status);
+
+/* The library's own number, to be compared with {P}_BUILD. */
+uint64_t {p}_build(void);
+)";
+
+constexpr const char* kPool = R"(
+/* Threads of the caller's that a run may make use of; each function is given `self`. */
+typedef struct {p}_pool {
+  void* self;
+  int (*threads)(void* self); /* that compute together, the one that calls {p}_run among them */
+  void (*submit)(void* self, void (*task)(void*), void* argument); /* has some thread run task(argument) */
+  void (*wait)(void* self); /* returns when all that was submitted has ended */
+} {p}_pool;
+
+/* From now on runs of the context share their work out to the pool, which is copied; NULL: they do not. Results are the same bits. */
+int {p}_set_pool({p}_context* context, const {p}_pool* pool);
+)";
+
+constexpr const char* kWeights = R"(
+/* The weights lie in {file}.weights, not in the library. A context needs them before it runs: the file's bytes, in memory aligned to
+ * {P}_ALIGN, which stay there as long as contexts read them. They are checked. */
+int {p}_set_weights({p}_context* context, const void* file, size_t bytes);
+
+/* Has a context read the weights of another one, without a further check. */
+int {p}_share_weights({p}_context* context, const {p}_context* from);
+)";
+
+constexpr const char* kWeightsHosted = R"(
+/* Maps the file and checks it; `file` and `bytes` are then what {p}_set_weights wants. After an error `file` is NULL. */
+int {p}_map_weights(const char* path, const void** file, size_t* bytes);
+void {p}_unmap_weights(const void* file, size_t bytes);
+)";
+
+}  // namespace
+
+std::string libraryHeader(const core::PlanView& view, const HeaderFacts& facts) {
+  std::vector<Field> inputs = fieldsOf(view, view.inputs(view.graph(0)), "INPUT");
+  std::vector<Field> outputs = fieldsOf(view, view.outputs(view.graph(0)), "OUTPUT");
+  auto fact = [&](const char* key) { return std::string(view.find_fact(key) ? view.find_fact(key) : "?"); };
+  std::string text = "/* {file}.h: the model " + fact("model") + " of " + fact("source") + ", compiled by " + fact("compiler") + " for " +
+                     fact("target") + ". Link {library} and -lm.\n *\n" + usage(inputs, outputs) + " */\n";
+  text += "#ifndef {FILE}_H_\n#define {FILE}_H_\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+  text += constants(view, inputs, outputs, facts) + "\n/* What functions return. */\n" + statuses() + "\n";
+  text += structOf("inputs", inputs, true) + structOf("outputs", outputs, false) + kContexts;
+  if (facts.hosted) text += kHosted;
+  if (facts.weights_beside) text += kWeights;
+  if (facts.weights_beside && facts.hosted) text += kWeightsHosted;
+  text += std::string(kPool) + kRun;
+  text += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* {FILE}_H_ */\n";
+  return filled(text, facts);
+}
+
+}  // namespace mxc::driver

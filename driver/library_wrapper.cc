@@ -1,0 +1,161 @@
+// The C++ header of an embedded library: spans whose sizes are looked at, and a context that ends with its owner.
+#include "driver/library_fields.h"
+#include "driver/library_header.h"
+
+namespace mxc::driver {
+
+namespace {
+
+constexpr const char* kTop = R"(// {file}.hpp: C++17 over {file}.h.
+//
+//   {p}::model net;
+//   int status = net.run({inputs}, {outputs}, 1);
+#ifndef {FILE}_HPP_
+#define {FILE}_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "{file}.h"
+
+namespace {p} {
+
+// Numbers in a row that somebody else owns: a pointer and a count, an array, or anything with data() and size().
+template <typename T>
+class span {
+ public:
+  constexpr span() = default;
+  constexpr span(T* data, std::size_t size) : data_(data), size_(size) {}
+  template <std::size_t kSize>
+  constexpr span(T (&array)[kSize]) : data_(array), size_(kSize) {}
+  template <typename Container, typename = decltype(static_cast<T*>(std::declval<Container&>().data()))>
+  constexpr span(Container&& container) : data_(container.data()), size_(container.size()) {}
+
+  constexpr T* data() const { return data_; }
+  constexpr std::size_t size() const { return size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+)";
+
+constexpr const char* kWeights = R"(
+// {file}.weights in memory, mapped as long as this lives.
+class weights {
+ public:
+  explicit weights(const char* path) { status_ = {p}_map_weights(path, &file_, &bytes_); }
+  weights(const weights&) = delete;
+  weights& operator=(const weights&) = delete;
+  ~weights() { {p}_unmap_weights(file_, bytes_); }
+
+  int status() const { return status_; }
+  const void* file() const { return file_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  const void* file_ = nullptr;
+  std::size_t bytes_ = 0;
+  int status_ = {P}_OK;
+};
+)";
+
+constexpr const char* kUseWeights = R"(
+  // A model runs after one of these alone. See {p}_set_weights, {p}_share_weights.
+  int use(const void* file, std::size_t bytes) { return {p}_set_weights(context_, file, bytes); }
+  int share(const model& other) { return {p}_share_weights(context_, other.context_); }
+)";
+
+constexpr const char* kUseMappedWeights = "  int use(const weights& mapped) { return use(mapped.file(), mapped.bytes()); }\n";
+
+constexpr const char* kModel = R"(
+// A context and whoever owns it. One thread at a time.
+class model {
+ public:
+{create}  // In memory of the caller's, which outlives this: {P}_ARENA_BYTES bytes aligned to {P}_ALIGN.
+  model(void* arena, std::size_t bytes) { status_ = {p}_open(arena, bytes, {P}_BUILD, &context_); }
+  model(model&& other) noexcept : context_(std::exchange(other.context_, nullptr)), status_(other.status_) {}
+  model& operator=(model&& other) noexcept {
+    std::swap(context_, other.context_);
+    std::swap(status_, other.status_);
+    return *this;
+  }
+{destroy}
+  // How making it went. After an error every run returns {P}_NULL_POINTER.
+  int status() const { return status_; }
+  {p}_context* context() const { return context_; }
+{use}
+  // See {p}_set_pool.
+  int use(const {p}_pool* pool) { return {p}_set_pool(context_, pool); }
+
+  // See {p}_run; {P}_TOO_SHORT if a span has fewer elements than n samples take.
+  int run(const inputs& in, const outputs& out, std::int64_t n = 1) {
+    if (n < 1 || n > {P}_BATCH) return {P}_WRONG_BATCH;
+    const std::size_t samples = static_cast<std::size_t>(n);
+{checks}    const {p}_inputs c_inputs = {{c_inputs}};
+    const {p}_outputs c_outputs = {{c_outputs}};
+    return {p}_run(context_, &c_inputs, &c_outputs, n);
+  }
+
+ private:
+  {p}_context* context_ = nullptr;
+  int status_ = {P}_OK;
+};
+
+}  // namespace {p}
+
+#endif  // {FILE}_HPP_
+)";
+
+constexpr const char* kCreate = R"(  // In memory of its own.
+  model() { status_ = {p}_allocate({P}_BUILD, &context_); }
+)";
+
+std::string structOf(const std::string& name, const std::vector<Field>& fields, bool input) {
+  std::string text = "struct " + name + " {\n";
+  for (const Field& field : fields)
+    text += "  span<" + std::string(input ? "const " : "") + field.type + "> " + field.name + ";  // " + field.note + "\n";
+  return text + "};\n";
+}
+
+std::string listed(const std::vector<Field>& fields, const std::string& before, const std::string& behind) {
+  std::string text;
+  for (const Field& field : fields) text += (text.empty() ? "" : ", ") + before + field.name + behind;
+  return text;
+}
+
+// Lines that refuse spans which are too short; an output's may be empty.
+std::string checks(const std::vector<Field>& fields, const std::string& struct_name, bool input) {
+  std::string text;
+  for (const Field& field : fields) {
+    std::string span = struct_name + "." + field.name, samples = field.by_sample ? "samples * " : "";
+    text += "    if (" + (input ? "" : span + ".data() != nullptr && ") + span + ".size() < " + samples + field.size + ") return {P}_TOO_SHORT;\n";
+  }
+  return text;
+}
+
+void replace(std::string& text, const std::string& mark, const std::string& value) { text.replace(text.find(mark), mark.size(), value); }
+
+}  // namespace
+
+std::string libraryWrapper(const core::PlanView& view, const HeaderFacts& facts) {
+  std::vector<Field> inputs = fieldsOf(view, view.inputs(view.graph(0)), "INPUT");
+  std::vector<Field> outputs = fieldsOf(view, view.outputs(view.graph(0)), "OUTPUT");
+  std::string text = kTop + structOf("inputs", inputs, true) + structOf("outputs", outputs, false);
+  bool mapped = facts.hosted && facts.weights_beside;
+  if (mapped) text += kWeights;
+  text += kModel;
+  replace(text, "{use}", facts.weights_beside ? std::string(kUseWeights) + (mapped ? kUseMappedWeights : "") : "");
+  replace(text, "{inputs}", "{" + listed(inputs, "", "") + "}");
+  replace(text, "{outputs}", "{" + listed(outputs, "", "") + "}");
+  replace(text, "{create}", facts.hosted ? kCreate : "");
+  replace(text, "{destroy}", facts.hosted ? "  ~model() { {p}_destroy(context_); }\n" : "");
+  replace(text, "{checks}", checks(inputs, "in", true) + checks(outputs, "out", false));
+  replace(text, "{c_inputs}", inputs.empty() ? "nullptr" : listed(inputs, "in.", ".data()"));
+  replace(text, "{c_outputs}", outputs.empty() ? "nullptr" : listed(outputs, "out.", ".data()"));
+  return filled(text, facts);
+}
+
+}  // namespace mxc::driver

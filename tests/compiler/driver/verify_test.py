@@ -1,0 +1,118 @@
+"""mxc run --params and mxc verify: a trained model on arrays of files.
+
+Usage: verify_test.py ROOT BUILD [unittest arguments].
+"""
+import unittest
+
+import numpy
+
+from library_fixture import LENET, MXC, SAMPLES, lenet, predict, run, write_safetensors
+
+WORDS = """
+#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(words) {
+  output("sum", sum(embedding(input("word", {batch(4), 3}, i32), {.vocabulary = 5, .units = 2}), {.axes = {1}}));
+}
+"""
+
+
+class Run(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = lenet()
+        cls.images = numpy.load(cls.folder / "images.npz")["image"]
+        numpy.save(cls.folder / "images.npy", cls.images)
+
+    def mxc(self, *arguments, code=0, model=LENET, params="lenet.safetensors"):
+        return run(MXC, "run", model, "--params", params, *arguments, cwd=self.folder, code=code)
+
+    def refused(self, *arguments, code=1, **more):
+        return self.mxc(*arguments, "--output", "probability=refused.npy", code=code, **more).stderr
+
+    def test_more_samples_than_a_batch(self):
+        self.mxc("--input", "image=images.npy", "--output", "probability=p.npy")
+        found = numpy.load(self.folder / "p.npy")
+        self.assertEqual(found.shape, (SAMPLES, 10))
+        self.assertEqual(found.tobytes(), predict(self.folder, 64).tobytes())
+
+    def test_one_sample_without_its_axis(self):
+        numpy.save(self.folder / "digit.npy", self.images[5])
+        self.mxc("--input", "image=digit.npy", "--output", "probability=p.npy")
+        self.assertEqual(numpy.load(self.folder / "p.npy").tobytes(), predict(self.folder, 1)[5].tobytes())
+
+    def test_wrong_arrays(self):
+        self.assertEqual(self.refused(), "mxc: error: input 'image': there is no array for it\n")
+        numpy.save(self.folder / "double.npy", self.images.astype("f8"))
+        takes = "the model takes 64x1x28x28 f32, for any number of samples in place of 64\n"
+        self.assertEqual(self.refused("--input", "image=double.npy"), f"mxc: error: input 'image': the array is {SAMPLES}x1x28x28 f64, {takes}")
+        numpy.save(self.folder / "small.npy", self.images[:, :, 1:])
+        self.assertEqual(self.refused("--input", "image=small.npy"), f"mxc: error: input 'image': the array is {SAMPLES}x1x27x28 f32, {takes}")
+        numpy.save(self.folder / "none.npy", self.images[:0])
+        self.assertEqual(self.refused("--input", "image=none.npy"), f"mxc: error: input 'image': the array is 0x1x28x28 f32, {takes}")
+        self.assertEqual(self.refused("--input", "image=nowhere.npy"), "mxc: error: nowhere.npy: No such file or directory\n")
+
+    def test_wrong_command_lines(self):
+        self.assertEqual(self.refused("--input", "image", code=2), "mxc: error: --input image: NAME=FILE.npy is expected\n")
+        self.assertEqual(self.mxc("--input", "image=images.npy", code=2).stderr,
+                         "mxc: error: --params runs the model's inference: say where a result goes with --output NAME=FILE.npy\n")
+        self.assertEqual(self.mxc("--output", "p=p.npy", "train", code=2).stderr,
+                         "mxc: error: 'train' is one word too many: with --params no program is run\n")
+        self.assertEqual(self.mxc("--input", "image=images.npy", "--output", "probabilities=p.npy", code=1).stderr,
+                         "mxc: error: the model has no output 'probabilities'; did you mean 'probability'?\n")
+        without = run(MXC, "run", LENET, "--input", "image=images.npy", cwd=self.folder, code=2).stderr
+        self.assertEqual(without, "mxc: error: --input requires --params\n")
+
+    def test_integers_without_a_place(self):
+        (self.folder / "words.cpp").write_text(WORDS)
+        weight = numpy.arange(10, dtype="f4").reshape(5, 2)
+        write_safetensors(self.folder / "words.safetensors", {"embedding0.weight": weight})
+        words = numpy.array([[0, 1, 2], [3, 4, 4], [1, 1, 1], [0, 0, 4], [2, 2, 2]], "i4")
+        numpy.save(self.folder / "words.npy", words)
+        more = {"model": "words.cpp", "params": "words.safetensors"}
+        self.mxc("--input", "word=words.npy", "--output", "sum=sum.npy", **more)
+        self.assertTrue((numpy.load(self.folder / "sum.npy") == weight[words].sum(1)).all())
+        words[4, 2] = 5
+        numpy.save(self.folder / "words.npy", words)
+        self.assertEqual(self.mxc("--input", "word=words.npy", "--output", "sum=sum.npy", code=1, **more).stderr,
+                         "mxc: error: the model refuses its inputs: an integer of an input is outside of what the model accepts\n")
+
+
+class Verify(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = lenet()
+        cls.images = numpy.load(cls.folder / "images.npz")["image"]
+        cls.expected = predict(cls.folder, 64)
+
+    def verify(self, *flags, code=0, **arrays):
+        numpy.savez(self.folder / "reference.npz", image=self.images, **arrays)
+        return run(MXC, "verify", LENET, "--params", "lenet.safetensors", "--data", "reference.npz", *flags, cwd=self.folder, code=code)
+
+    def test_agrees(self):
+        shown = self.verify(probability=self.expected, hidden=self.images).stdout
+        self.assertEqual(shown, f"probability: {SAMPLES * 10} numbers agree, the largest difference is 0\n")
+        near = self.verify(probability=self.expected.astype("f8") * (1 + 5e-5)).stdout
+        self.assertRegex(near, rf"^probability: {SAMPLES * 10} numbers agree, the largest difference is \de-0\d\n|\d\.\d+e-0\d\n$")
+
+    def test_differs(self):
+        other = self.expected.copy()
+        other[3, 7] += 0.25
+        other[70, 0] = numpy.nan
+        shown = self.verify(probability=other, code=1).stderr
+        self.assertRegex(shown, r"^mxc: error: output 'probability' differs at \[3, 7\]: [0-9.]+, expected [0-9.]+; 2 of 710 numbers differ, by 0\.25 at most\n$")
+        self.assertEqual(self.verify("--atol", 0.3, probability=self.expected + 0.25, code=0).stderr, "")
+        self.assertIn("differs at [0, 0]", self.verify("--rtol", 0, "--atol", 0, probability=self.expected * (1 + 1e-6), code=1).stderr)
+
+    def test_wrong_references(self):
+        self.assertEqual(self.verify(code=1).stderr, "mxc: error: reference.npz: there is no array for any output of the model\n")
+        self.assertEqual(self.verify(probability=self.expected[:, 1:], code=1).stderr,
+                         f"mxc: error: output 'probability' is {SAMPLES}x10 f32, expected {SAMPLES}x9 f32\n")
+        self.assertEqual(self.verify(probability=self.expected.astype("f2"), code=3).stderr,
+                         "mxc: error: output 'probability': numbers of 16 bits are not compared\n")
+        missing = run(MXC, "verify", LENET, "--params", "lenet.safetensors", "--data", "nowhere.npz", cwd=self.folder, code=1).stderr
+        self.assertEqual(missing, "mxc: error: nowhere.npz: No such file or directory\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+"""The examples as libraries: bit for bit what the trainer's predict gives, for one sample, an odd number, and the whole batch.
+
+Usage: libraries_test.py ROOT BUILD [unittest arguments].
+"""
+import ctypes
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "i8": "i1", "boolean": "u1"}
+
+
+class Library:
+    """A shared library by its functions; what goes in and comes out is read from the Plan inside."""
+
+    def __init__(self, path, name):
+        plan = json.loads(subprocess.run([BUILD / "bin/mxc", "inspect", "--json", path], check=True, capture_output=True, text=True).stdout)
+        graph = plan["graphs"][0]
+        self.inputs = [(b["name"], plan["buffers"][b["buffer"]]) for b in graph["inputs"]]
+        self.outputs = [(b["name"], plan["buffers"][b["buffer"]]) for b in graph["outputs"]]
+        self.batch = graph["batch"]
+        library = ctypes.CDLL(str(path))
+        build, allocate = getattr(library, name + "_build"), getattr(library, name + "_allocate")
+        self.function, self.context = getattr(library, name + "_run"), ctypes.c_void_p()
+        build.restype = ctypes.c_uint64
+        if allocate(ctypes.c_uint64(build()), ctypes.byref(self.context)) != 0:
+            raise AssertionError("no context")
+
+    def run(self, arrays, count):
+        """The outputs by name, for the first `count` samples of arrays that are sample-major."""
+        results = [numpy.empty((count, *b["dims"][1:]), TYPES[b["dtype"]]) for _, b in self.outputs]
+        inputs = [numpy.ascontiguousarray(arrays[name][:count]) for name, _ in self.inputs]
+        pointers = [(ctypes.c_void_p * len(group))(*(a.ctypes.data for a in group)) for group in (inputs, results)]
+        status = self.function(self.context, *pointers, ctypes.c_int64(count))
+        if status != 0:
+            raise AssertionError(f"status {status}")
+        return {name: result for (name, _), result in zip(self.outputs, results)}
+
+
+def samples(library, count):
+    """Numbers that the model accepts."""
+    generator, arrays = numpy.random.default_rng(3), {}
+    for name, buffer in library.inputs:
+        shape = (count, *buffer["dims"][1:])
+        if buffer["dtype"] in ("f32", "f64"):
+            arrays[name] = generator.normal(size=shape).astype(TYPES[buffer["dtype"]])
+        else:
+            arrays[name] = generator.integers(0, buffer.get("upper_bound", 2) or 2, size=shape).astype(TYPES[buffer["dtype"]])
+    return arrays
+
+
+class Examples(unittest.TestCase):
+    def check(self, name, *flags):
+        with tempfile.TemporaryDirectory() as scratch:
+
+            def run(*command):
+                done = subprocess.run([str(c) for c in command], cwd=scratch, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
+
+            source, folder = ROOT / f"examples/{name}/{name}.cpp", pathlib.Path(scratch)
+            run(BUILD / "bin/mxc", "compile", source, "-o", name, *flags)
+            run(f"./{name}", "train", "--data", "random:32", "--epochs", 1, "--steps", 1, "--save", "trained")
+            run(BUILD / "bin/mxc", "compile", source, "--params", "trained", "--emit=shared", "-o", "library.so", *flags)
+            library = Library(folder / "library.so", name)
+            arrays = samples(library, library.batch)
+            numpy.savez(folder / "samples.npz", **arrays)
+            for count in {1, 3, library.batch}:
+                run(f"./{name}", "predict", "--data", "npz:samples.npz", "--load", "trained", "--count", count, "--batch", count,
+                    "--output", "expected.npz")
+                expected = numpy.load(folder / "expected.npz")
+                results = library.run(arrays, count)
+                self.assertEqual(set(expected.files), set(results))
+                for output, result in results.items():
+                    self.assertTrue(numpy.isfinite(result).all(), output)
+                    self.assertEqual(result.tobytes(), expected[output].tobytes(), f"{output}, n = {count}")
+
+
+for example in ("digits", "mlp", "autoencoder", "recommender", "transformer", "char_lstm", "resnet20"):
+    setattr(Examples, "test_" + example, lambda self, name=example: self.check(name))
+for example in ("alexnet", "googlenet", "inception_bn", "mobilenet_v2", "resnet18", "resnet50", "vgg11", "vgg16"):
+    setattr(Examples, "test_" + example, lambda self, name=example: self.check(name, "--dim", "batch=4"))
+setattr(Examples, "test_digits_f64", lambda self: self.check("digits", "--dtype=f64"))
+
+if __name__ == "__main__":
+    unittest.main()
