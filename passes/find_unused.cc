@@ -55,7 +55,7 @@ class UnusedFinder {
     for (Operation* loss : losses)
       if (!isa<FloatType>(rankedType(loss->getOperand(0)).getElementType())) return wrongLoss(cast<mx::MinimizeOp>(loss));
     trained_ = neededBy(losses);
-    if (!losses.empty() && parameters(trained_).empty() && !(ownMain_ && llvm::any_of(trained_, asksForGradient)))
+    if (!losses.empty() && parameters(trained_).empty() && (trainer_ || llvm::none_of(trained_, asksForGradient)))
       losses.front()->emitWarning() << "the loss depends on no parameter that could be trained";
     if (trainer_ && !losses.empty() && llvm::none_of(trained_, [](Operation* op) { return isa<mx::InputOp>(op); }))
       losses.front()->emitWarning() << "the loss depends on no input: the program's `train` has no data to read";
