@@ -103,6 +103,24 @@ TEST(ExecutorSharing, InitialisedAnewInTwoLayouts) {
   EXPECT_EQ(floats(a.parameters()[0].value), floats(expected.parameters()[0].value));
 }
 
+// The scratch memory of copies between layouts is everybody's, the error of one of them is not.
+TEST(ExecutorSharing, ACopyThatFailedHarmsNoLaterOne) {
+  HandModel model = softmax(), other = softmax({.plain_weight = true});
+  Executor a(model, cpu(), {.seed = 3});
+  Executor b(other, cpu(), {.share = &a});
+  const Samples samples(6);
+  b["image"] = samples.images();
+  const std::string lost = "take: index 5 at {0} is outside of an axis of 1";
+  a.parameters()[0].value = take(NDArray::zeros({1, 64}), NDArray::full({10}, 5, i32));
+  b.forward();
+  EXPECT_EQ(message_of([&] { floats(b["probability"]); }), lost);
+  a.recover();
+  b.recover();
+  a.parameters()[0].value = NDArray::zeros({10, 64});
+  b.forward();
+  for (float p : floats(b["probability"])) EXPECT_NEAR(p, 0.1f, 1e-6f);
+}
+
 TEST(ExecutorSharing, ATensorOfTheNewOneAloneIsInitialised) {
   HandModel model = softmax({.weight = "other.weight"}), other = softmax();
   Executor a(model, cpu(), {.seed = 3});
