@@ -295,6 +295,8 @@ class Generator {
     pipeline.memoryPlan = options_.memory_plan;
     pipeline.ownMain = has_main_;
     pipeline.library = isLibrary(options_);
+    const Target* machine = findTarget(options_.target);
+    pipeline.smallStack = pipeline.library && machine && !machine->hosted;
     if (options_.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at
     pipeline.printAfterAll = options_.print_ir;
     pipeline.timePasses = options_.time_passes;

@@ -52,7 +52,7 @@ SmallVector<Operation*> kernelOps(func::FuncOp function) {
 
 class Fuser {
  public:
-  explicit Fuser(func::FuncOp function) : ops_(kernelOps(function)) {
+  Fuser(func::FuncOp function, bool smallStack) : ops_(kernelOps(function)), smallStack_(smallStack) {
     for (size_t i = 0; i < ops_.size(); ++i) {
       index_[ops_[i]] = i;
       group_.push_back(i);
@@ -223,7 +223,7 @@ class Fuser {
   // Whether `anchor` reads in windows what `producer`, and elementwise work behind it, can make row by row; in vectors of channels, as
   // both lie in memory, and few enough bytes.
   bool mayWait(Operation* producer, Operation* anchor, const llvm::DenseMap<Operation*, Value>& root) {
-    if (!cast<mx::OpRules>(producer).makesRows() || cast<mx::OpRules>(anchor).reading(0) != Reading::windows) return false;
+    if (smallStack_ || !cast<mx::OpRules>(producer).makesRows() || cast<mx::OpRules>(anchor).reading(0) != Reading::windows) return false;
     Value read = anchor->getOperand(0), from = root.lookup(read.getDefiningOp());
     if (read.getDefiningOp() != producer && (!from || from.getDefiningOp() != producer)) return false;
     SmallVector<Value> tensors(anchor->getResults());
@@ -291,6 +291,7 @@ class Fuser {
   }
 
   SmallVector<Operation*> ops_;
+  const bool smallStack_;
   llvm::DenseMap<Operation*, int> index_;
   SmallVector<SmallVector<int, 2>> users_;  // of each operation
   SmallVector<int> group_;                  // of each operation
@@ -302,8 +303,8 @@ class Fuser {
 
 }  // namespace
 
-LogicalResult fuse(ModuleOp module, const PipelineOptions&) {
-  for (auto function : module.getOps<func::FuncOp>()) formKernels(function, Fuser(function).run());
+LogicalResult fuse(ModuleOp module, const PipelineOptions& options) {
+  for (auto function : module.getOps<func::FuncOp>()) formKernels(function, Fuser(function, options.smallStack).run());
   return success();
 }
 

@@ -1,4 +1,5 @@
 // RUN: mxc-opt --pass=fuse %s | FileCheck %s
+// RUN: mxc-opt --pass=fuse --small-stack %s | FileCheck %s --check-prefix=SMALL
 // RUN: mxc-opt --pass=fuse --disable=fuse %s | FileCheck %s --check-prefix=OFF
 !x = tensor<64x8xf32, #mx.enc<batch = 0>>
 !y = tensor<64x10xf32, #mx.enc<batch = 0>>
@@ -184,6 +185,13 @@ func.func @both_stored(%x: !x, %w: tensor<10x8xf32>, %v: tensor<10x10xf32>) -> !
 // CHECK-NEXT: mx.yield %{{[^,]*}} : tensor<8x32x6x6xf32
 // CHECK-NOT: mx.kernel
 // CHECK: return
+// On a small stack nothing waits.
+// SMALL-LABEL: @windows(
+// SMALL: mx.conv2d
+// SMALL-NEXT: mx.tanh
+// SMALL-NEXT: mx.yield
+// SMALL: mx.max_pool
+// SMALL-NEXT: mx.neg
 func.func @windows(%x: !blocks, %w: !weight) -> !halves {
   %0 = mx.conv2d %x, %w {filters = 32 : i64, kernel = array<i64: 3, 3>, pad = array<i64: 1, 1>} : (!blocks, !weight) -> !blocks
   %1 = mx.tanh %0 : (!blocks) -> !blocks
