@@ -25,8 +25,8 @@ struct TargetOptions {
   std::string triple;          // empty: this machine
   std::string cpu = "native";  // "native": this machine's CPU with the features found on it; else LLVM's name
   int optLevel = 2;            // 0: no optimisation at all; 1..3
-  std::string features;        // beside the CPU's own, as LLVM has them: "+f,+d"
-  std::string abi;             // LLVM's name; empty: the triple's own
+  std::string features = "";   // beside the CPU's own, as LLVM has them: "+f,+d"
+  std::string abi = "";        // LLVM's name; empty: the triple's own
 };
 
 enum class Format { llvm, assembly, object };
