@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <random>
 
 #include "tests/compiler/codegen/op_cases.h"
 
@@ -11,15 +10,6 @@ namespace mxc {
 namespace {
 
 constexpr double kUnset = 12345;  // what lies in memory that is not written
-
-template <typename T>
-std::vector<T> randomElements(int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<T> values(count);
-  for (T& v : values) v = static_cast<T>(uniform(random));
-  return values;
-}
 
 // Runs `program` with batch n whole and cut in pieces; `reference(a, b, add)` is the witness. A sum of
 // `terms` products in working precision is off by at most terms * u * (sum of their magnitudes); pieces must agree to the bit, and

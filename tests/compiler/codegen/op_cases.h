@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <random>
+#include <vector>
 
 #include "tests/compiler/codegen/op_program.h"
 
@@ -23,6 +25,16 @@ inline std::string pairText(const char* name, int64_t a, int64_t b) {
 inline std::string convAttributes(const ConvShape& s) {
   return pairText("stride", s.stride, s.stride) + ", " + pairText("pad", s.pad, s.pad) + ", " + pairText("dilation", s.dilation, s.dilation) +
          ", groups = " + std::to_string(s.groups) + " : i64";
+}
+
+// Between -1 and 1.
+template <typename T>
+std::vector<T> randomElements(int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<T> values(count);
+  for (T& v : values) v = static_cast<T>(uniform(random));
+  return values;
 }
 
 enum class Direction { forward, data, weight };

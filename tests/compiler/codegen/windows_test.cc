@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <limits>
-#include <random>
 
 #include "tests/compiler/codegen/op_cases.h"
 
@@ -15,15 +14,6 @@ struct Window {
   int64_t size, stride, pad = 0;
   int64_t count(int64_t length) const { return (length + 2 * pad - size) / stride + 1; }
 };
-
-template <typename T>
-std::vector<T> randomElements(int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<T> values(count);
-  for (T& v : values) v = static_cast<T>(uniform(random));
-  return values;
-}
 
 template <typename T>
 void check(const ConvShape& s, const Window& w, OpCase conv) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/engine/engine.h"
+#include "tests/runtime/error_line.h"
 #include "tests/runtime/executor/executor_models.h"
 #include "tests/runtime/temp_dir.h"
 
@@ -39,19 +40,6 @@ TEST_F(ExecutorErrors, TheLineOfTheCall) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.where.line(), line);
-  }
-}
-
-// `call` throws this message, and names the line on which this stands.
-template <typename Call>
-void expect_here(Call call, const std::string& message, Here here = Here::current()) {
-  try {
-    call();
-    ADD_FAILURE() << "nothing was thrown at line " << here.line();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.message, message);
-    EXPECT_EQ(error.where.line(), here.line()) << message;
-    EXPECT_STREQ(error.where.file_name(), here.file_name()) << message;
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "mxc/random.h"
+#include "tests/runtime/error_line.h"
 #include "tests/runtime/ndarray/expected.h"
 
 // Under a sanitizer, too, too large an allocation is told, and does not end the process.
@@ -32,19 +33,6 @@ TEST(Errors, TheLineOfTheCall) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.where.line(), __LINE__ - 3u);
-  }
-}
-
-// `call` throws this message, and names the line on which this stands.
-template <typename Call>
-void expect_here(Call call, const std::string& message, Here here = Here::current()) {
-  try {
-    call();
-    ADD_FAILURE() << "nothing was thrown at line " << here.line();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.message, message);
-    EXPECT_EQ(error.where.line(), here.line()) << message;
-    EXPECT_STREQ(error.where.file_name(), here.file_name()) << message;
   }
 }
 
