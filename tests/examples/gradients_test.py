@@ -2,9 +2,7 @@
 
 Usage: gradients_test.py ROOT BUILD [unittest arguments].
 """
-import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
@@ -14,6 +12,8 @@ import numpy as np
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(ROOT / "tests"))
+import safetensors_file  # noqa: E402
 
 # A product of the Hessian with a vector: no Hessian is ever made.
 HESSIAN = """
@@ -77,19 +77,6 @@ MXC_MODEL(frozen) {
 """
 
 
-def read_safetensors(path):
-    data = path.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + size])
-    kinds = {"F64": np.float64, "F32": np.float32, "I64": np.int64}
-    arrays = {}
-    for name, entry in header.items():
-        if name != "__metadata__" and entry["dtype"] in kinds:
-            begin, end = (8 + size + offset for offset in entry["data_offsets"])
-            arrays[name] = np.frombuffer(data[begin:end], kinds[entry["dtype"]]).reshape(entry["shape"])
-    return arrays
-
-
 class Gradients(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -112,7 +99,7 @@ class Gradients(unittest.TestCase):
     def train(self, name, steps):
         save = f"{name}{steps}.safetensors"
         self.run_in(f"./{name}", "train", "--data", "npz:data.npz", "--epochs", steps, "--batch", 4, "--save", save)
-        return read_safetensors(self.folder / save)
+        return safetensors_file.read(self.folder / save)[0]
 
     def predict(self, name, load):
         self.run_in(f"./{name}", "predict", "--data", "npz:data.npz", "--load", load, "--count", 4, "--output", "out.npz")

@@ -2,7 +2,6 @@
 
 Usage: imperative_test.py ROOT BUILD [unittest arguments].
 """
-import json
 import pathlib
 import re
 import struct
@@ -15,21 +14,14 @@ import numpy
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(ROOT / "tests"))
+import safetensors_file  # noqa: E402
 
 
 def run(*command, cwd):
     result = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True)
     assert result.returncode == 0, f"{command}: exit code {result.returncode}\n{result.stdout}{result.stderr}"
     return result.stdout
-
-
-def tensors(path):
-    """The bytes of each tensor of a safetensors file."""
-    data = path.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8 : 8 + size])
-    places = {name: entry["data_offsets"] for name, entry in header.items() if name != "__metadata__"}
-    return {name: data[8 + size + begin : 8 + size + end] for name, (begin, end) in places.items()}
 
 
 def write_digits(folder, count):
@@ -57,7 +49,7 @@ class Imperative(unittest.TestCase):
             shown = run("./own", "mnist", 2, "own.safetensors", cwd=folder)
             self.assertRegex(shown, r"epoch 1: loss [0-9.]+, accuracy [0-9.]+ in the last batch")
             run("./trainer", "train", "--data", "mnist:mnist", "--epochs", 2, "--seed", 7, "--save", "trainer.safetensors", cwd=folder)
-            own, trained = tensors(folder / "own.safetensors"), tensors(folder / "trainer.safetensors")
+            own, trained = safetensors_file.read_bytes(folder / "own.safetensors")[0], safetensors_file.read_bytes(folder / "trainer.safetensors")[0]
             self.assertIn("conv2d0.weight", own)
             self.assertEqual(set(own), set(trained))
             for name in trained:

@@ -4,7 +4,6 @@ Usage: training_test.py ROOT BUILD [unittest arguments].
 """
 import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,8 @@ import numpy as np
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(ROOT / "tests"))
+import safetensors_file  # noqa: E402
 DIGITS = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
 
 # MARK: a declaration at the head of each block; AFTER: one behind which the rest is declared.
@@ -51,24 +52,6 @@ def net(mark="", optimizer="sgd{.lr = 0.05, .momentum = 0.9}"):
     return NET.replace("MARK", mark).replace("OPTIMIZER", optimizer)
 
 
-def write_safetensors(path, arrays):
-    header, data = {}, b""
-    for name, array in arrays.items():
-        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
-        data += array.tobytes()
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def read_safetensors(path):
-    """The bytes of each tensor, and the metadata."""
-    data = path.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + size])
-    metadata = header.pop("__metadata__")
-    return {name: data[8 + size + e["data_offsets"][0]:8 + size + e["data_offsets"][1]] for name, e in header.items()}, metadata
-
-
 class Test(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -89,7 +72,7 @@ class Test(unittest.TestCase):
 
     def train(self, name, save, *flags, steps=60):
         self.run_here(f"./{name}", "train", "--data", DIGITS, "--save", save, "--steps", steps, "--epochs", 2, *flags)
-        return read_safetensors(self.folder / save)
+        return safetensors_file.read_bytes(self.folder / save)
 
 
 class LossScale(Test):
@@ -124,14 +107,14 @@ class FromFile(Test):
     def test_parameters_begin_with_files(self):
         random = np.random.default_rng(3)
         first, bias, second = (random.normal(size=size).astype(np.float32) for size in ((20, 6), (20,), (3, 20)))
-        write_safetensors(self.folder / "weights.safetensors", {"other": bias, "first": first})
+        safetensors_file.write(self.folder / "weights.safetensors", {"other": bias, "first": first})
         np.save(self.folder / "bias.npy", bias)
         np.savez(self.folder / "more.npz", **{"b.weight": second})
         np.savez(self.folder / "data.npz", x=random.normal(size=(8, 6)).astype(np.float32))
         self.compile("net", FROM_FILE)
         train = ("./net", "train", "--data", "npz:data.npz", "--save", "start", "--steps", 1, "--lr", 0)
         self.run_here(*train)
-        tensors, _ = read_safetensors(self.folder / "start")
+        tensors, _ = safetensors_file.read_bytes(self.folder / "start")
         self.assertEqual(tensors["a.weight"], first.tobytes())
         self.assertEqual(tensors["a.bias"], bias.tobytes())
         self.assertEqual(tensors["b.weight"], second.tobytes())  # frozen, under its own name

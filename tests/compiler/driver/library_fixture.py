@@ -1,11 +1,9 @@
-"""What tests of embedded libraries share: a trained LeNet with its library, C programs, safetensors files.
+"""What tests of embedded libraries share: a trained LeNet with its library, C programs.
 
 The tests' command line: TEST.py ROOT BUILD [unittest arguments].
 """
 import functools
-import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
@@ -14,6 +12,7 @@ import numpy
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(ROOT / "tests"))  # safetensors_file
 MXC = BUILD / "bin/mxc"
 INPUTS = pathlib.Path(__file__).resolve().parent / "Inputs/library"
 LENET = ROOT / "examples/lenet/lenet.cpp"
@@ -31,27 +30,6 @@ def run(*command, cwd, code=0):
 def compile_c(folder, source, program, *flags, library="liblenet.a"):
     run("cc", *STRICT, *flags, f"-I{folder}", INPUTS / source, folder / library, "-lm", "-o", folder / program, cwd=folder)
     return folder / program
-
-
-def write_safetensors(path, tensors, metadata=None):
-    header, data = {"__metadata__": metadata} if metadata else {}, b""
-    for name, array in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
-        data += array.tobytes()
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def read_safetensors(path):
-    raw = path.read_bytes()
-    size = struct.unpack("<Q", raw[:8])[0]
-    header = json.loads(raw[8 : 8 + size])
-    tensors = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            begin, end = (8 + size + offset for offset in entry["data_offsets"])
-            tensors[name] = numpy.frombuffer(raw[begin:end], "<f4").reshape(entry["shape"])
-    return tensors, header.get("__metadata__")
 
 
 scratch = tempfile.TemporaryDirectory()

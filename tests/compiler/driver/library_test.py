@@ -10,7 +10,8 @@ import unittest
 
 import numpy
 
-from library_fixture import INPUTS, LENET, MXC, ROOT, SAMPLES, compile_c, lenet, predict, read_safetensors, run, write_safetensors
+from library_fixture import INPUTS, LENET, MXC, ROOT, SAMPLES, compile_c, lenet, predict, run
+import safetensors_file
 
 # What a library may need of others: functions of the C library and of its mathematics.
 C_LIBRARY = {"malloc", "free", "memcpy", "memmove", "memset"}
@@ -43,7 +44,7 @@ class Lenet(unittest.TestCase):
     def test_size_without_weights(self):
         header = (self.folder / "lenet.h").read_text()
         weights = int(re.search(r"#define LENET_WEIGHTS_BYTES (\d+)", header)[1])
-        tensors, _ = read_safetensors(self.folder / "lenet.safetensors")
+        tensors, _ = safetensors_file.read(self.folder / "lenet.safetensors")
         self.assertGreaterEqual(weights, sum(a.nbytes for name, a in tensors.items() if "/" not in name))
         self.assertLessEqual((self.folder / "liblenet.a").stat().st_size - weights, 200_000)
 
@@ -106,10 +107,10 @@ class Lenet(unittest.TestCase):
             self.assertEqual(list(folder.iterdir()), [], "nothing is written")
             return shown
 
-        tensors, metadata = read_safetensors(self.folder / "lenet.safetensors")
-        write_safetensors(self.folder / "missing.safetensors", {k: v for k, v in tensors.items() if k != "conv2d1.bias"}, metadata)
-        write_safetensors(self.folder / "other.safetensors", tensors, {**metadata, "model": "digits"})
-        write_safetensors(self.folder / "shape.safetensors", {**tensors, "dense1.bias": numpy.zeros(11, "f4")}, metadata)
+        tensors, metadata = safetensors_file.read(self.folder / "lenet.safetensors")
+        safetensors_file.write(self.folder / "missing.safetensors", {k: v for k, v in tensors.items() if k != "conv2d1.bias"}, metadata)
+        safetensors_file.write(self.folder / "other.safetensors", tensors, {**metadata, "model": "digits"})
+        safetensors_file.write(self.folder / "shape.safetensors", {**tensors, "dense1.bias": numpy.zeros(11, "f4")}, metadata)
         whole = (self.folder / "lenet.safetensors").read_bytes()
         (self.folder / "short.safetensors").write_bytes(whole[:-100])
         (self.folder / "none.safetensors").write_bytes(b"no such thing as a checkpoint")
@@ -173,7 +174,7 @@ class Tokens(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
             weight = numpy.random.default_rng(2).normal(size=(5, 2)).astype("f4")
-            write_safetensors(folder / "tokens.safetensors", {"embedding0.weight": weight})
+            safetensors_file.write(folder / "tokens.safetensors", {"embedding0.weight": weight})
             shown = run(MXC, "compile", INPUTS / "tokens.cpp", "--params", "tokens.safetensors", "--emit=lib", "-o", "libtokens.a", cwd=folder)
             self.assertEqual(shown.stderr, "")
             header = (folder / "tokens.h").read_text()

@@ -6,7 +6,8 @@ import unittest
 
 import numpy
 
-from library_fixture import LENET, MXC, SAMPLES, lenet, predict, run, write_safetensors
+from library_fixture import LENET, MXC, SAMPLES, lenet, predict, run
+import safetensors_file
 
 WORDS = """
 #include <mxc/mxc.h>
@@ -66,7 +67,7 @@ class Run(unittest.TestCase):
     def test_integers_without_a_place(self):
         (self.folder / "words.cpp").write_text(WORDS)
         weight = numpy.arange(10, dtype="f4").reshape(5, 2)
-        write_safetensors(self.folder / "words.safetensors", {"embedding0.weight": weight})
+        safetensors_file.write(self.folder / "words.safetensors", {"embedding0.weight": weight})
         words = numpy.array([[0, 1, 2], [3, 4, 4], [1, 1, 1], [0, 0, 4], [2, 2, 2]], "i4")
         numpy.save(self.folder / "words.npy", words)
         more = {"model": "words.cpp", "params": "words.safetensors"}
