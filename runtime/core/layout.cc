@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "runtime/core/bounds.h"
 #include "runtime/core/plan_view.h"
 
 namespace mxc::core {
@@ -124,15 +125,6 @@ void zero_padding(Geometry g, plan::DType dtype, unsigned char* physical) {
   });
 }
 
-template <typename T>
-int64_t first_outside(const void* plain, int64_t count, int64_t bound) {
-  const T* values = static_cast<const T*>(plain);
-  for (int64_t i = 0; i < count; ++i) {
-    if (static_cast<int64_t>(values[i]) < 0 || static_cast<int64_t>(values[i]) >= bound) return i;
-  }
-  return -1;
-}
-
 }  // namespace
 
 bool is_plain(const plan::Buffer& buffer) {
@@ -166,15 +158,7 @@ void unpack(const plan::Buffer& buffer, int64_t n, const void* physical, void* p
 }
 
 int64_t find_out_of_bounds(const plan::Buffer& buffer, int64_t n, const void* plain) {
-  int64_t count = elements(buffer, n), bound = buffer.upper_bound;
-  if (bound == 0) return -1;
-  switch (buffer.dtype) {
-    case plan::DType::i8: return first_outside<int8_t>(plain, count, bound);
-    case plan::DType::u8: return first_outside<uint8_t>(plain, count, bound);
-    case plan::DType::i32: return first_outside<int32_t>(plain, count, bound);
-    case plan::DType::i64: return first_outside<int64_t>(plain, count, bound);
-    default: return -1;
-  }
+  return buffer.upper_bound == 0 ? -1 : first_outside(buffer.dtype, plain, elements(buffer, n), buffer.upper_bound);
 }
 
 }  // namespace mxc::core

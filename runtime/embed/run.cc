@@ -2,6 +2,7 @@
 // its step comes: a few additions beside a kernel's thousands of cells.
 #include <stddef.h>
 
+#include "runtime/core/bounds.h"
 #include "runtime/embed/context.h"
 
 namespace mxc::embed {
@@ -11,25 +12,6 @@ namespace {
 using core::grid;
 
 constexpr int kMostRanges = 64;  // that a step's grid is divided into for a pool
-
-template <typename T>
-bool within(const void* values, int64_t at, int64_t count, int64_t bound) {
-  const T* first = static_cast<const T*>(values) + at;
-  for (int64_t i = 0; i < count; ++i) {
-    if (static_cast<int64_t>(first[i]) < 0 || static_cast<int64_t>(first[i]) >= bound) return false;
-  }
-  return true;
-}
-
-bool within(plan::DType dtype, const void* values, int64_t at, int64_t count, int64_t bound) {
-  switch (dtype) {
-    case plan::DType::i8: return within<int8_t>(values, at, count, bound);
-    case plan::DType::u8: return within<uint8_t>(values, at, count, bound);
-    case plan::DType::i32: return within<int32_t>(values, at, count, bound);
-    case plan::DType::i64: return within<int64_t>(values, at, count, bound);
-    default: return true;
-  }
-}
 
 // Whether the first n samples lie within what kernels, which index by them without looking, need. Inputs are row-major with the strides
 // of the compiled batch: before the batch axis there may be others.
@@ -41,8 +23,9 @@ bool in_range(const plan::Buffer& buffer, const void* values, int64_t n) {
     (before ? outer : count) *= core::extent(buffer, axis, n);
     if (!before) stride *= buffer.dims[axis];
   }
+  const int64_t row_bytes = stride * core::dtype_bytes(buffer.dtype);
   for (int64_t i = 0; i < outer; ++i) {
-    if (!within(buffer.dtype, values, i * stride, count, buffer.upper_bound)) return false;
+    if (core::first_outside(buffer.dtype, static_cast<const char*>(values) + i * row_bytes, count, buffer.upper_bound) >= 0) return false;
   }
   return true;
 }
