@@ -21,8 +21,6 @@ void registerFamily_parts(MxDialect& dialect) {
 
 namespace {
 
-NamedAttribute numbers(OpBuilder& b, StringRef name, ArrayRef<int64_t> values) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(values)); }
-
 // What a slice takes of one axis.
 struct AxisSlice {
   int64_t begin = 0, size = 0, step = 1;
@@ -61,6 +59,22 @@ void forPoints(KernelBuilder& k, ArrayRef<Extent> extents, llvm::function_ref<vo
       point(at);
     });
   });
+}
+
+// Runs `body` for each element of tensors that make up a whole along `axis`: the tensor, the place in it, the place in the whole.
+void forPieces(KernelBuilder& k, ValueRange pieces, int64_t axis, llvm::function_ref<void(Value, At, At)> body) {
+  int64_t begin = 0;
+  for (Value piece : pieces) {
+    TensorType type = rankedType(piece);
+    SmallVector<Extent> extents;
+    for (int64_t i = 0; i < type.getRank(); ++i) extents.push_back(extentOf(type, i));
+    forPoints(k, extents, [&](At p) {
+      Indices at(p);
+      at[axis] = at[axis] + Index(begin);
+      body(piece, p, at);
+    });
+    begin += type.getDimSize(axis);
+  }
 }
 
 }  // namespace
@@ -105,17 +119,8 @@ LogicalResult ConcatOp::buildGradient(GradientBuilder& g) {
   return success();
 }
 LogicalResult ConcatOp::lower(KernelBuilder& k) {
-  int64_t rank = rankedType(getOutput()).getRank(), axis = *checkAxis(*this, getAxis(), rank), begin = 0;
-  for (Value input : getInputs()) {
-    SmallVector<Extent> extents;
-    for (int64_t i = 0; i < rank; ++i) extents.push_back(extentOf(rankedType(input), i));
-    forPoints(k, extents, [&](At p) {
-      Indices at(p);
-      at[axis] = at[axis] + Index(begin);
-      k.store(getOutput(), at, k.load(input, p));
-    });
-    begin += rankedType(input).getDimSize(axis);
-  }
+  int64_t axis = *checkAxis(*this, getAxis(), rankedType(getOutput()).getRank());
+  forPieces(k, getInputs(), axis, [&](Value input, At p, At at) { k.store(getOutput(), at, k.load(input, p)); });
   return success();
 }
 bool ConcatOp::canOverwrite(unsigned, unsigned) { return false; }
@@ -143,17 +148,8 @@ LogicalResult SplitOp::buildGradient(GradientBuilder& g) {
   return g.set(0, g.make<ConcatOp>(parts, g.builder.getNamedAttr("axis", getAxisAttr()))), success();
 }
 LogicalResult SplitOp::lower(KernelBuilder& k) {
-  int64_t rank = rankedType(getInput()).getRank(), axis = *checkAxis(*this, getAxis(), rank), begin = 0;
-  for (Value output : getOutputs()) {
-    SmallVector<Extent> extents;
-    for (int64_t i = 0; i < rank; ++i) extents.push_back(extentOf(rankedType(output), i));
-    forPoints(k, extents, [&](At p) {
-      Indices at(p);
-      at[axis] = at[axis] + Index(begin);
-      k.store(output, p, k.load(getInput(), at));
-    });
-    begin += rankedType(output).getDimSize(axis);
-  }
+  int64_t axis = *checkAxis(*this, getAxis(), rankedType(getInput()).getRank());
+  forPieces(k, getOutputs(), axis, [&](Value output, At p, At at) { k.store(output, p, k.load(getInput(), at)); });
   return success();
 }
 bool SplitOp::canOverwrite(unsigned, unsigned) { return false; }

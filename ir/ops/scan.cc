@@ -21,8 +21,6 @@ void registerFamily_scan(MxDialect& dialect) {
 
 namespace {
 
-NamedAttribute numbers(OpBuilder& b, StringRef name, ArrayRef<int64_t> values) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(values)); }
-
 // Each element's predecessor along the axis (its successor if `reverse`), 0 where there is none.
 Value predecessor(OpBuilder& b, Location loc, Value x, int64_t axis, bool reverse) {
   TensorType type = rankedType(x);

@@ -3,6 +3,7 @@
 #include "ir/ops/shape.h"
 
 #include "ir/ops/elementwise.h"
+#include "ir/ops/parts.h"
 
 using namespace mlir;
 
@@ -154,8 +155,6 @@ bool ExpandDimsOp::canOverwrite(unsigned, unsigned) { return true; }
 
 // ---- Other orders of the elements -------------------------------------------------------------------------------------------
 namespace {
-
-NamedAttribute numbers(OpBuilder& b, StringRef name, ArrayRef<int64_t> values) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(values)); }
 
 SmallVector<int64_t> permutationOf(TransposeOp op, int64_t rank) {
   SmallVector<int64_t> axes;
