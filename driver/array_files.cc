@@ -8,12 +8,6 @@ namespace mxc::driver {
 
 using frontend::Fault;
 
-namespace {
-
-Fault faultOf(const absl::Status& status) { return absl::IsUnimplemented(status) ? Fault::unsupported : Fault::input; }
-
-}  // namespace
-
 std::optional<std::pair<std::string, std::string>> readAssignment(const std::string& flag, const std::string& text, DiagnosticPrinter& printer) {
   size_t equals = text.find('=');
   if (equals != 0 && equals != std::string::npos && equals + 1 < text.size()) return std::pair{text.substr(0, equals), text.substr(equals + 1)};
@@ -28,7 +22,7 @@ std::optional<Arrays> readArrays(const std::string& flag, const std::vector<std:
     if (!assignment) return std::nullopt;
     auto bytes = io::read_file(assignment->second);
     auto array = bytes.ok() ? io::parse_npy(*bytes, assignment->second) : bytes.status();
-    if (!array.ok()) return printer.error(faultOf(array.status()), std::string(array.status().message())), std::nullopt;
+    if (!array.ok()) return printer.error(array.status()), std::nullopt;
     arrays[assignment->first] = std::move(*array);
   }
   return arrays;
@@ -36,7 +30,7 @@ std::optional<Arrays> readArrays(const std::string& flag, const std::vector<std:
 
 std::optional<Arrays> readArchive(const std::string& path, DiagnosticPrinter& printer) {
   auto entries = io::read_npz(path);
-  if (!entries.ok()) return printer.error(faultOf(entries.status()), std::string(entries.status().message())), std::nullopt;
+  if (!entries.ok()) return printer.error(entries.status()), std::nullopt;
   Arrays arrays;
   for (auto& [name, array] : *entries) arrays[name] = std::move(array);
   return arrays;

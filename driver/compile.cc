@@ -51,10 +51,6 @@ std::string outputPath(const CompileOptions& options) {
   return stem;
 }
 
-void write(const std::string& path, std::string_view bytes, bool executable, DiagnosticPrinter& printer) {
-  if (llvm::Error error = writeWholeFile(path, bytes, executable)) printer.error(Fault::input, llvm::toString(std::move(error)));
-}
-
 bool isSymbolJson(const CompileOptions& options) { return llvm::sys::path::extension(options.source) == ".json"; }
 
 // Where -MD leaves the rule while the host compiler runs.
@@ -175,12 +171,12 @@ void writeDependencies(const CompileOptions& options, const std::string& output,
   }
   if (isSymbolJson(options)) {
     std::string rule = target + ": " + options.source + "\n";
-    return write(path, options.params.empty() ? rule : withDependency(rule, options.params), false, printer);
+    return writeOutput(path, options.params.empty() ? rule : withDependency(rule, options.params), printer);
   }
   auto rule = readWholeFile(work.path() + kDependencies.str());
   if (!rule) return printer.error(Fault::internal, "the host compiler wrote no dependencies: " + llvm::toString(rule.takeError()));
   if (!options.params.empty()) *rule = withDependency(*rule, options.params);
-  write(path, *rule, false, printer);
+  writeOutput(path, *rule, printer);
 }
 
 std::string printed(mlir::ModuleOp module) {
@@ -200,7 +196,7 @@ void drawModel(const std::string& graph, mlir::ModuleOp module, const CompileOpt
       shapes[name.getName().str()] = shapeText(rankedType(op.getResult(0)));
   std::string error, svg = detail::drawModel(graph, shapes, error);
   if (!error.empty()) return printer.error(Fault::internal, error);
-  write(output, svg, false, printer);
+  writeOutput(output, svg, printer);
 }
 
 // Makes sure that a failure has been told, whoever forgot it.
@@ -231,7 +227,7 @@ Imported importModel(const Model& model, const CompileOptions& options, Diagnost
 
 void writePaperMemory(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, DiagnosticPrinter& printer) {
   if (mlir::failed(runPass(*findPass("infer-shapes"), module, {}))) return requireError(printer, "a pass");
-  write(output, paperMemoryText(module, options.memory_plan), false, printer);
+  writeOutput(output, paperMemoryText(module, options.memory_plan), printer);
 }
 
 // Models from MLIR to machine code.
@@ -270,12 +266,12 @@ class Generator {
     if (!options_.save_temps) return;
     bool several = has_main_ && isProgram(options_);
     std::string file = several ? model.name + "." + name : name == "ll" ? "model.ll" : name;
-    write(work_.file(file), text(), false, printer_);
+    writeOutput(work_.file(file), text(), printer_);
   }
 
   // --report, of all models.
   void writeReport() {
-    if (!options_.report.empty()) write(options_.report_file.empty() ? "-" : options_.report_file, report_, false, printer_);
+    if (!options_.report.empty()) writeOutput(options_.report_file.empty() ? "-" : options_.report_file, report_, printer_);
   }
 
  private:
@@ -327,30 +323,37 @@ std::string emitted(codegen::CompiledProgram& program, Emit emit) {
   }
 }
 
+// The program of one model: with the standard trainer.
+void writeTrainer(codegen::CompiledProgram& program, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                  DiagnosticPrinter& printer) {
+  std::string object = work.file("model.o");
+  writeOutput(object, program.emit(codegen::Format::object), printer);
+  std::string bytes = printer.failed() ? "" : linkProgram({object}, Runtime::trainer, options, work, printer);
+  if (!printer.failed()) writeOutput(output, bytes, printer, /*executable=*/true);
+}
+
 // One model from its symbol JSON to what --emit says; a program gets the standard trainer.
 void compileModel(const Model& model, bool has_main, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
                   DiagnosticPrinter& printer) {
-  if (options.emit == Emit::graph) return write(output, model.graph, false, printer);
+  if (options.emit == Emit::graph) return writeOutput(output, model.graph, printer);
   Generator generator(options, has_main, work, printer);
   generator.keep(model, "graph.json", [&] { return model.graph; });
   Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", model.graph);
   Imported imported = importModel(model, options, printer);
   if (!imported.module) return;
   if (options.emit == Emit::svg) return drawModel(model.graph, *imported.module, options, output, printer);
-  if (options.emit == Emit::mlir) return write(output, printed(*imported.module), false, printer);
+  if (options.emit == Emit::mlir) return writeOutput(output, printed(*imported.module), printer);
   if (options.memory_by_paper) return writePaperMemory(*imported.module, options, output, printer);
-  auto program = generator.generate(model, *imported.module);
-  if (program) generator.writeReport();
-  if (program && isLibrary(options)) {
-    std::vector<codegen::CompiledProgram> variants = generator.generateVariants(model, *imported.module);
-    if (!printer.failed()) writeLibrary(*program, variants, options, output, work, printer);
-  }
-  if (program && !isLibrary(options) && options.emit != Emit::executable) write(output, emitted(*program, options.emit), false, printer);
-  if (program && options.emit == Emit::executable) {
-    std::string object = work.file("model.o");
-    write(object, program->emit(codegen::Format::object), false, printer);
-    std::string bytes = printer.failed() ? "" : linkProgram({object}, Runtime::trainer, options, work, printer);
-    if (!printer.failed()) write(output, bytes, true, printer);
+  if (auto program = generator.generate(model, *imported.module)) {
+    generator.writeReport();
+    if (isLibrary(options)) {
+      std::vector<codegen::CompiledProgram> variants = generator.generateVariants(model, *imported.module);
+      if (!printer.failed()) writeLibrary(*program, variants, options, output, work, printer);
+    } else if (options.emit == Emit::executable) {
+      writeTrainer(*program, options, output, work, printer);
+    } else {
+      writeOutput(output, emitted(*program, options.emit), printer);
+    }
   }
   if (printer.exitCode() == kInternal) reproducer.write(printer);
 }
@@ -371,12 +374,12 @@ void compileMainProgram(const Source& source, const CompileOptions& options, con
       return;
     }
     objects.push_back(work.file(model.name + ".o"));
-    write(objects.back(), program->emit(codegen::Format::object), false, printer);
+    writeOutput(objects.back(), program->emit(codegen::Format::object), printer);
   }
   generator.writeReport();
   if (printer.failed() || !compileMain(options, objects[0], printer)) return;
   std::string bytes = linkProgram(objects, Runtime::library, options, work, printer);
-  if (!printer.failed()) write(output, bytes, true, printer);
+  if (!printer.failed()) writeOutput(output, bytes, printer, /*executable=*/true);
 }
 
 }  // namespace

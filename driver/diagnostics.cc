@@ -136,4 +136,8 @@ void DiagnosticPrinter::error(Fault fault, const std::string& message) {
   print(diagnostic);
 }
 
+void DiagnosticPrinter::error(const absl::Status& status) {
+  error(absl::IsUnimplemented(status) ? frontend::Fault::unsupported : frontend::Fault::input, std::string(status.message()));
+}
+
 }  // namespace mxc::driver

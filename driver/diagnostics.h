@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "frontend/diagnostic.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -30,6 +31,8 @@ class DiagnosticPrinter {
   }
   // An error without a place: "mxc: error: message".
   void error(frontend::Fault fault, const std::string& message);
+  // One of the runtime's: what it does not read is unsupported, all else is the input's fault.
+  void error(const absl::Status& status);
 
   bool failed() const { return exit_code_ != kSuccess; }
   // That of the gravest error; success if there was none.

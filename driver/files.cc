@@ -1,8 +1,8 @@
 // See files.h.
 #include "driver/files.h"
 
+#include "driver/diagnostics.h"
 #include "driver/interrupt.h"
-
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -76,6 +76,10 @@ llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool
   }
   if (llvm::Error error = file->keep(path)) return cannotWrite(path, llvm::toString(std::move(error)));
   return llvm::Error::success();
+}
+
+void writeOutput(const std::string& path, std::string_view bytes, DiagnosticPrinter& printer, bool executable) {
+  if (llvm::Error error = writeWholeFile(path, bytes, executable)) printer.error(frontend::Fault::input, llvm::toString(std::move(error)));
 }
 
 }  // namespace mxc::driver

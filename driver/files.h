@@ -9,6 +9,8 @@
 
 namespace mxc::driver {
 
+class DiagnosticPrinter;
+
 // The folder above the one that mxc lies in: it holds include/ and lib/.
 std::string installRoot();
 
@@ -35,5 +37,7 @@ llvm::Expected<std::string> readWholeFile(const std::string& path);
 // Writes `path` through a file beside it that is then renamed; "-" is standard output, and a device or pipe is written as it is.
 // A file that was there keeps its permissions. `executable`: with the permission to run.
 llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool executable = false);
+// The same; an error is printed.
+void writeOutput(const std::string& path, std::string_view bytes, DiagnosticPrinter& printer, bool executable = false);
 
 }  // namespace mxc::driver

@@ -84,13 +84,6 @@ HeaderFacts headerFacts(const core::PlanView& plan, const std::string& blob, con
   return facts;
 }
 
-bool writeFile(const std::string& path, std::string_view bytes, DiagnosticPrinter& printer) {
-  llvm::Error error = writeWholeFile(path, bytes);
-  if (!error) return true;
-  printer.error(Fault::input, llvm::toString(std::move(error)));
-  return false;
-}
-
 }  // namespace
 
 bool isLibrary(const CompileOptions& options) {
@@ -133,7 +126,8 @@ std::string emitted(codegen::CompiledProgram& program, const HeaderFacts& facts,
   if (options.emit == Emit::object) return object;
   if (options.emit == Emit::library) return archiveOf(object, facts.prefix + ".o", printer);
   std::string file = work.file("library.o");
-  return writeFile(file, object, printer) ? linkShared(file, facts.library, options, work, printer) : "";
+  writeOutput(file, object, printer);
+  return printer.failed() ? "" : linkShared(file, facts.library, options, work, printer);
 }
 
 }  // namespace
@@ -144,10 +138,7 @@ void writeLibrary(codegen::CompiledProgram& program, std::vector<codegen::Compil
   const Target* target = findTarget(options.target);
   if (!target) return printer.error(Fault::unsupported, "there are no embedded libraries for this machine; see --target");
   HeaderFacts facts = headerFacts(plan.view(), program.plan, *target, options, output);
-  if (options.emit == Emit::header) {
-    writeFile(output, libraryHeader(plan.view(), facts), printer);
-    return;
-  }
+  if (options.emit == Emit::header) return writeOutput(output, libraryHeader(plan.view(), facts), printer);
   auto image = weightImage(plan.view(), options.params, printer);
   auto bitcode = image ? readBitcode(*target, facts, options.multiversion, printer) : std::nullopt;
   if (!bitcode) return;
@@ -162,7 +153,8 @@ void writeLibrary(codegen::CompiledProgram& program, std::vector<codegen::Compil
   for (size_t i = 0; i < variants.size(); ++i) parts.variants.push_back({&variants[i], "mxc_embed_library_v" + std::to_string(3 + i)});
   if (!facts.weights_beside) {
     parts.weightsFile = work.file("weights");
-    if (!writeFile(parts.weightsFile, *image, printer)) return;
+    writeOutput(parts.weightsFile, *image, printer);
+    if (printer.failed()) return;
   }
   if (llvm::Error error = codegen::makeLibrary(program, parts)) return printer.error(Fault::internal, llvm::toString(std::move(error)));
   std::string bytes = emitted(program, facts, options, work, printer);
@@ -172,7 +164,7 @@ void writeLibrary(codegen::CompiledProgram& program, std::vector<codegen::Compil
                                                             {output, std::move(bytes)}};
   if (facts.weights_beside) files.insert(files.begin(), {beside(output, facts.file + ".weights"), weightFile(*image, parts.weightsLayout)});
   for (const auto& [path, content] : files)
-    if (!writeFile(path, content, printer)) return;
+    if (!printer.failed()) writeOutput(path, content, printer);
 }
 
 }  // namespace mxc::driver

@@ -51,7 +51,7 @@ void writeOutputs(const Arrays& results, const std::vector<std::string>& wanted,
     files.push_back({assignment->second, io::npy_bytes(results.at(assignment->first))});
   }
   for (const auto& [path, bytes] : files)
-    if (llvm::Error error = writeWholeFile(path, bytes)) return printer.error(Fault::input, llvm::toString(std::move(error)));
+    if (!printer.failed()) writeOutput(path, bytes, printer);
 }
 
 void infer(CompileFlags& flags, const InferOptions& options, const std::vector<std::string>& arguments, DiagnosticPrinter& printer) {

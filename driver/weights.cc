@@ -9,13 +9,8 @@
 
 namespace mxc::driver {
 
-using frontend::Fault;
-
 std::optional<std::string> weightImage(const core::PlanView& view, const std::string& path, DiagnosticPrinter& printer) {
-  auto fail = [&](const absl::Status& status) {
-    printer.error(absl::IsUnimplemented(status) ? Fault::unsupported : Fault::input, std::string(status.message()));
-    return std::nullopt;
-  };
+  auto fail = [&](const absl::Status& status) { return printer.error(status), std::nullopt; };
   auto file = io::read_safetensors(path);
   if (!file.ok()) return fail(file.status());
   const std::vector<io::ProgramTensor> tensors = io::program_tensors(view);
