@@ -90,6 +90,7 @@ class Dispatcher {
   bool may_run_here(const Operation& operation);
   void run_batch(LaneState& lane, Lock& lock);
   void run(Operation& operation, Lock& lock);
+  void run_handed_on(const Operation& operation, LaneState& lane, Lock& lock);
   void run_stage(Operation& operation, uint32_t end, Lock& lock);
   void start_asynchronous(Operation& operation, Lock& lock);
   absl::Status call(Operation& operation, uint32_t end);

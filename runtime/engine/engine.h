@@ -5,7 +5,8 @@
 // at a time, in the order of pushing. Who pushes does not wait; who needs a result waits for its variable.
 //
 // A staged operation consists of items run in order, and holds each variable only over the items that need it. A compiled graph
-// is one (graph_run.h): its first outputs are on their way while its last steps still run.
+// is one (graph_run.h): its first outputs are on their way while its last steps still run, and what waits for them runs between its items if
+// no other thread of the lane is free.
 //
 // Invariants
 // 1. A variable grants its holds in the order of pushing: at any time it is held by one writer, or by any number of readers.

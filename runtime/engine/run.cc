@@ -69,8 +69,19 @@ void Dispatcher::run(Operation& operation, Lock& lock) {
     const uint32_t end = operation.stage_end();
     if (operation.body) run_stage(operation, end, lock);
     leaves = leave_stage(operation, end);
+    if (!leaves) run_handed_on(operation, lane, lock);
   }
   lane.take_running(1);
+}
+
+// Between two stages of `operation`: runs what it has just handed on, while that is in this processor's cache, if otherwise it would wait,
+// because the lane's threads are all busy. Requires: the operation keeps its thread.
+void Dispatcher::run_handed_on(const Operation& operation, LaneState& lane, Lock& lock) {
+  const auto busy = [&] { return lane.running.load(std::memory_order_relaxed) >= static_cast<uint32_t>(options_.threads[lane.lane]); };
+  const auto goes_first = [&](const Operation& ready) {
+    return ready.items == 1 && !ready.asynchronous && ready.traits.priority >= operation.traits.priority;
+  };
+  while (busy() && !lane.ready.empty() && goes_first(*lane.ready.front())) run_batch(lane, lock);
 }
 
 // Calls the body, unless the operation has failed, and drops it after its last call: without the lock, because what it captured

@@ -302,6 +302,23 @@ TEST_P(EveryEngine, StagedOperationsReleaseAsTheyGo) {
   EXPECT_LT(at("2"), at("b"));
 }
 
+TEST(StagedOperation, WhatItHandsOnRunsNextIfNoOtherThreadCouldRunIt) {
+  std::unique_ptr<Engine> engine = make_engine(1);
+  Variable start = engine->variable("start"), a = engine->variable("a"), b = engine->variable("b");
+  std::vector<std::string> log;  // of the lane's one thread
+  auto note = [&](std::string line) { return log.push_back(std::move(line)), ok(); };
+  std::promise<void> gate;
+  engine->push({.lane = Lane::io}, {}, {start}, [open = gate.get_future().share()] { return open.wait(), ok(); });
+  engine->push_staged({}, {{start, false, 0, 0}, {a, true, 0, 0}, {b, true, 0, 1}}, 3,
+                      [&](uint32_t first, uint32_t) { return note("item " + std::to_string(first)); });
+  engine->push({.priority = -1}, {a}, {}, [&] { return note("less urgent, reads a"); });
+  engine->push({}, {b}, {}, [&] { return note("reads b"); });
+  engine->push({}, {a}, {}, [&] { return note("reads a"); });
+  gate.set_value();
+  ASSERT_TRUE(engine->wait_all().ok());
+  EXPECT_EQ(log, (std::vector<std::string>{"item 0", "reads a", "item 1", "reads b", "item 2", "less urgent, reads a"}));
+}
+
 TEST_P(ThreadedEngine, AStagedOperationWaitsForAnInputWithoutHoldingItsThread) {
   // The input's producer is pushed first but ends last; with one thread a lane, it needs the thread that the graph leaves.
   Variable input = engine_->variable("in"), a = engine_->variable("a");
