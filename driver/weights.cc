@@ -17,8 +17,9 @@ std::optional<std::string> weightImage(const core::PlanView& view, const std::st
   absl::Status status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::for_inference);
   if (!status.ok()) return fail(status);
   std::string image(view.devices()[0].persistent_bytes, '\0');
-  io::take_tensors(view, tensors, *file, io::Wanted::for_inference,
-                   [&](const io::ProgramTensor& tensor) { return image.data() + view.buffer(tensor.buffer).offset; });
+  status = io::take_tensors(view, tensors, *file, io::Wanted::for_inference,
+                            [&](const io::ProgramTensor& tensor) { return image.data() + view.buffer(tensor.buffer).offset; });
+  if (!status.ok()) return fail(status);
   for (const plan::Hyper& hyper : view.hypers()) {
     const plan::Buffer& buffer = view.buffer(hyper.buffer);
     core::write_scalar(buffer.dtype, image.data() + buffer.offset, hyper.default_value);

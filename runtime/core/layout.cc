@@ -125,6 +125,22 @@ void zero_padding(Geometry g, plan::DType dtype, unsigned char* physical) {
   });
 }
 
+// Rows of a tensor, as a tensor of their own.
+struct Part {
+  Geometry shape;
+  int64_t offset;  // bytes
+  uint64_t bytes;  // of its plain form
+};
+
+Part part_of(const plan::Buffer& buffer, int64_t n, int64_t first, int64_t count) {
+  Part part = {geometry(buffer, n), 0, plain_bytes(buffer, n)};
+  if (buffer.rank == 0) return part;
+  if (const int64_t rows = part.shape.extent[0]; rows != 0) part.bytes = part.bytes / static_cast<uint64_t>(rows) * static_cast<uint64_t>(count);
+  part.offset = position(part.shape, 0, first) * dtype_bytes(buffer.dtype);
+  part.shape.extent[0] = count;
+  return part;
+}
+
 }  // namespace
 
 bool is_plain(const plan::Buffer& buffer) {
@@ -138,23 +154,42 @@ uint64_t plain_bytes(const plan::Buffer& buffer, int64_t n) {
   return static_cast<uint64_t>(elements(buffer, n) * dtype_bytes(buffer.dtype));
 }
 
-void pack(const plan::Buffer& buffer, int64_t n, const void* plain, void* physical) {
-  Geometry g = geometry(buffer, n);
-  if (g.plain) {
-    std::memcpy(physical, plain, plain_bytes(buffer, n));
+int64_t rows_within(const plan::Buffer& buffer, uint64_t bytes) {
+  const int64_t rows = buffer.rank == 0 ? 1 : buffer.dims[0], block = buffer.block_axis == 0 ? buffer.block : 1;
+  if (rows <= block) return rows;
+  const uint64_t row = plain_bytes(buffer, batch_capacity(buffer)) / static_cast<uint64_t>(rows);
+  if (row == 0) return rows;
+  const int64_t blocks = static_cast<int64_t>(bytes / row) / block;
+  return (blocks > 0 ? blocks : 1) * block;
+}
+
+void pack_rows(const plan::Buffer& buffer, int64_t n, int64_t first, int64_t count, const void* plain, void* physical) {
+  const Part part = part_of(buffer, n, first, count);
+  unsigned char* to = static_cast<unsigned char*>(physical) + part.offset;
+  if (part.shape.plain) {
+    std::memcpy(to, plain, part.bytes);
     return;
   }
-  move<true>(g, buffer.dtype, physical, const_cast<void*>(plain));
-  if (g.block_axis >= 0) zero_padding(g, buffer.dtype, static_cast<unsigned char*>(physical));
+  move<true>(part.shape, buffer.dtype, to, const_cast<void*>(plain));
+  if (part.shape.block_axis >= 0) zero_padding(part.shape, buffer.dtype, to);
+}
+
+void unpack_rows(const plan::Buffer& buffer, int64_t n, int64_t first, int64_t count, const void* physical, void* plain) {
+  const Part part = part_of(buffer, n, first, count);
+  unsigned char* from = static_cast<unsigned char*>(const_cast<void*>(physical)) + part.offset;
+  if (part.shape.plain) {
+    std::memcpy(plain, from, part.bytes);
+    return;
+  }
+  move<false>(part.shape, buffer.dtype, from, plain);
+}
+
+void pack(const plan::Buffer& buffer, int64_t n, const void* plain, void* physical) {
+  pack_rows(buffer, n, 0, buffer.rank == 0 ? 1 : extent(buffer, 0, n), plain, physical);
 }
 
 void unpack(const plan::Buffer& buffer, int64_t n, const void* physical, void* plain) {
-  Geometry g = geometry(buffer, n);
-  if (g.plain) {
-    std::memcpy(plain, physical, plain_bytes(buffer, n));
-    return;
-  }
-  move<false>(g, buffer.dtype, const_cast<void*>(physical), plain);
+  unpack_rows(buffer, n, 0, buffer.rank == 0 ? 1 : extent(buffer, 0, n), physical, plain);
 }
 
 int64_t find_out_of_bounds(const plan::Buffer& buffer, int64_t n, const void* plain) {

@@ -119,8 +119,7 @@ void State::fill(TensorSlot& slot, std::shared_ptr<const io::Tensor> tensor) {
   if (slot.is_copy()) group->engine().recover(slot.shared->place.chunk->variable);
   ndarray::begin_write(*slot.place.chunk);
   group->engine().push({.name = "load"}, {}, {slot.place.chunk->variable}, [self = shared_from_this(), &slot, tensor = std::move(tensor)] {
-    core::pack(self->view.buffer(slot.tensor.buffer), 0, tensor->bytes.data(), slot.place.memory);
-    return absl::OkStatus();
+    return io::put_tensor(self->view.buffer(slot.tensor.buffer), *tensor, slot.place.memory);
   });
   if (slot.is_copy()) relayout(slot, /*to_shared=*/true);
 }
@@ -149,12 +148,15 @@ void State::save(const std::string& path, Here here) {
 void State::load(const std::string& path, Here here) {
   auto read = io::read_safetensors(path);
   if (!read.ok()) throw Error(absl::StrCat("load: ", read.status().message()), here);
-  auto file = std::make_shared<const io::TensorFile>(*std::move(read));
+  auto file = std::make_shared<io::TensorFile>(*std::move(read));
   const std::vector<io::ProgramTensor> list = tensors_of(*this);
   const bool whole = io::check_checkpoint(view, list, path, *file, io::Wanted::everything).ok();
   if (!whole) {
     absl::Status status = io::check_checkpoint(view, list, path, *file, io::Wanted::for_inference);
     if (!status.ok()) throw Error(absl::StrCat("load: ", status.message()), here);
+  }
+  for (io::Tensor& tensor : file->tensors) {
+    if (absl::Status status = tensor.hold(); !status.ok()) throw Error(absl::StrCat("load: ", status.message()), here);
   }
   Lock lock(group->mutex);
   for (TensorSlot& slot : tensors) {

@@ -10,7 +10,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -54,22 +53,24 @@ absl::StatusOr<Target> find_target(const std::string& path) {
   return cannot_write(path, ELOOP);
 }
 
-bool write_all(int file, const Piece& piece) {
-  std::unique_ptr<char[]> made;
-  if (piece.data == nullptr && piece.make != nullptr) {
-    made = std::make_unique<char[]>(piece.bytes);
-    piece.make(made.get());
+absl::Status write_all(int file, const std::vector<Piece>& pieces, const std::string& path, const char* more) {
+  std::vector<char> made;
+  for (const Piece& piece : pieces) {
+    if (piece.make != nullptr) {
+      made.resize(std::max<size_t>(made.size(), piece.bytes));
+      if (absl::Status status = piece.make(made.data()); !status.ok()) return status;
+    }
+    const char* data = piece.make != nullptr ? made.data() : static_cast<const char*>(piece.data);
+    uint64_t left = piece.bytes;
+    while (left > 0) {
+      const ssize_t wrote = write(file, data, std::min<uint64_t>(left, 1u << 30));
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) return cannot_write(path, errno, more);
+      data += wrote;
+      left -= static_cast<uint64_t>(wrote);
+    }
   }
-  const char* data = made != nullptr ? made.get() : static_cast<const char*>(piece.data);
-  uint64_t left = piece.bytes;
-  while (left > 0) {
-    const ssize_t wrote = write(file, data, std::min<uint64_t>(left, 1u << 30));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    data += wrote;
-    left -= static_cast<uint64_t>(wrote);
-  }
-  return true;
+  return absl::OkStatus();
 }
 
 // Makes the new name itself durable. A file system that cannot sync directories keeps its own promises.
@@ -83,11 +84,9 @@ void sync_directory(const std::string& path) {
 absl::Status write_special(const std::string& path, const std::vector<Piece>& pieces) {
   const int file = open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return cannot_write(path, errno);
-  bool good = true;
-  for (const Piece& piece : pieces) good = good && write_all(file, piece);
-  const int reason = errno;
+  absl::Status status = write_all(file, pieces, path, "");
   close(file);
-  return good ? absl::OkStatus() : cannot_write(path, reason);
+  return status;
 }
 
 }  // namespace
@@ -99,20 +98,21 @@ absl::Status write_file_atomically(const std::string& path, const std::vector<Pi
   const std::string temporary = absl::StrCat(target->path, ".", getpid(), ".part");
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return cannot_write(path, errno);
-  bool good = !target->mode.has_value() || fchmod(file, *target->mode) == 0;
-  for (const Piece& piece : pieces) good = good && write_all(file, piece);
-  good = good && fsync(file) == 0;
-  int reason = errno;
-  const bool closed = close(file) == 0;
-  if (good && !closed) reason = errno;
-  good = good && closed;
-  if (good && std::rename(temporary.c_str(), target->path.c_str()) == 0) {
+  const char* unchanged = "; nothing was changed";
+  absl::Status status = write_all(file, pieces, path, unchanged);
+  const auto check = [&](bool good) {
+    if (status.ok() && !good) status = cannot_write(path, errno, unchanged);
+  };
+  check(!target->mode.has_value() || fchmod(file, *target->mode) == 0);
+  check(!status.ok() || fsync(file) == 0);
+  check(close(file) == 0);
+  check(!status.ok() || std::rename(temporary.c_str(), target->path.c_str()) == 0);
+  if (status.ok()) {
     sync_directory(target->path);
-    return absl::OkStatus();
+  } else {
+    unlink(temporary.c_str());
   }
-  if (good) reason = errno;
-  unlink(temporary.c_str());
-  return cannot_write(path, reason, "; nothing was changed");
+  return status;
 }
 
 absl::Status check_writable(const std::string& path) {

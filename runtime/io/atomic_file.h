@@ -15,10 +15,10 @@ namespace mxc::io {
 struct Piece {
   const void* data;
   uint64_t bytes;
-  std::function<void(void* out)> make = nullptr;  // data null: makes the bytes when their turn comes; then they are forgotten
+  std::function<absl::Status(void* out)> make = nullptr;  // data null: makes the bytes when their turn comes; then they are forgotten
 };
 
-// Writes the pieces one after another. Error: `path: No space left on device` and its like; nothing is left behind.
+// Writes the pieces one after another. Error: `path: No space left on device` and its like, or what `make` says; nothing is left behind.
 absl::Status write_file_atomically(const std::string& path, const std::vector<Piece>& pieces);
 
 // An error if a file of this name could not be written now: it is a directory, or its own directory is missing or not writable.

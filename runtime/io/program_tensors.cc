@@ -11,6 +11,8 @@
 namespace mxc::io {
 namespace {
 
+constexpr uint64_t kPartBytes = 1 << 20;  // of a tensor, in files' order, that are in memory beside it
+
 // Donated buffers share bytes under several records: each byte is saved once.
 bool overlaps(const plan::Buffer& a, const plan::Buffer& b) {
   return a.device == b.device && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
@@ -67,6 +69,16 @@ absl::Status check_tensors(const core::PlanView& view, const std::vector<Program
   return absl::OkStatus();
 }
 
+// Of the plain form, the whole of which has some.
+uint64_t row_bytes(const plan::Buffer& buffer) {
+  const uint64_t rows = buffer.rank == 0 ? 1 : static_cast<uint64_t>(buffer.dims[0]);
+  return std::max<uint64_t>(1, core::plain_bytes(buffer, core::batch_capacity(buffer)) / std::max<uint64_t>(1, rows));
+}
+
+uint64_t rows_at_a_time(const plan::Buffer& buffer) {
+  return std::max<uint64_t>(1, static_cast<uint64_t>(core::rows_within(buffer, kPartBytes)));
+}
+
 }  // namespace
 
 std::vector<int64_t> shape_of(const plan::Buffer& buffer) { return {buffer.dims, buffer.dims + buffer.rank}; }
@@ -106,10 +118,12 @@ TensorFile checkpoint_file(const core::PlanView& view, const std::vector<Program
   }
   for (const ProgramTensor& tensor : tensors) {
     const plan::Buffer& buffer = view.buffer(tensor.buffer);
-    const void* from = place(tensor);
-    file.tensors.push_back({tensor.name, buffer.dtype, shape_of(buffer), {}, [&buffer, from](void* out) {
-                              core::unpack(buffer, core::batch_capacity(buffer), from, out);
-                            }});
+    const uint64_t row = row_bytes(buffer);
+    const auto read = [&buffer, row, from = place(tensor)](uint64_t begin, uint64_t size, void* out) {
+      core::unpack_rows(buffer, core::batch_capacity(buffer), static_cast<int64_t>(begin / row), static_cast<int64_t>(size / row), from, out);
+      return absl::OkStatus();
+    };
+    file.tensors.push_back({tensor.name, buffer.dtype, shape_of(buffer), {}, read, rows_at_a_time(buffer) * row});
   }
   return file;
 }
@@ -123,14 +137,26 @@ absl::Status check_checkpoint(const core::PlanView& view, const std::vector<Prog
   return refuse(view, path, absl::StrCat("its hash is ", printable(hash, kMostShown), ", the program's ", own));
 }
 
-void take_tensors(const core::PlanView& view, const std::vector<ProgramTensor>& tensors, const TensorFile& file, Wanted wanted,
+absl::Status put_tensor(const plan::Buffer& buffer, const Tensor& tensor, void* memory) {
+  const uint64_t bytes = tensor.size(), row = row_bytes(buffer), step = rows_at_a_time(buffer) * row;
+  std::vector<char> part(std::min(step, bytes));
+  for (uint64_t begin = 0; begin < bytes; begin += step) {
+    const uint64_t size = std::min(step, bytes - begin);
+    if (absl::Status status = tensor.get(begin, size, part.data()); !status.ok()) return status;
+    core::pack_rows(buffer, core::batch_capacity(buffer), static_cast<int64_t>(begin / row), static_cast<int64_t>(size / row), part.data(), memory);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status take_tensors(const core::PlanView& view, const std::vector<ProgramTensor>& tensors, const TensorFile& file, Wanted wanted,
                   const TensorPlace& place) {
   for (const ProgramTensor& own : tensors) {
     const Tensor* tensor = file.find(own.name);
     if (tensor == nullptr || (wanted == Wanted::for_inference && own.of_optimizer)) continue;
     const plan::Buffer& buffer = view.buffer(own.buffer);
-    core::pack(buffer, core::batch_capacity(buffer), tensor->bytes.data(), place(own));
+    if (absl::Status status = put_tensor(buffer, *tensor, place(own)); !status.ok()) return status;
   }
+  return absl::OkStatus();
 }
 
 }  // namespace mxc::io

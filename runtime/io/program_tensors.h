@@ -47,7 +47,7 @@ enum class Wanted { everything, for_inference };
 // The address of a tensor, in its buffer's layout.
 using TensorPlace = std::function<void*(const ProgramTensor&)>;
 
-// A file with the metadata of origin and all tensors, which are read from their places when it is written.
+// A file with the metadata of origin and all tensors, which are read from their places, part by part, when it is written.
 TensorFile checkpoint_file(const core::PlanView& view, const std::vector<ProgramTensor>& tensors, const TensorPlace& place);
 
 // Error (invalid argument), for files of this format (of any, if everything is wanted) and with `path` in front: another model, optimizer
@@ -55,8 +55,11 @@ TensorFile checkpoint_file(const core::PlanView& view, const std::vector<Program
 absl::Status check_checkpoint(const core::PlanView& view, const std::vector<ProgramTensor>& tensors, const std::string& path,
                               const TensorFile& file, Wanted wanted);
 
-// Writes what is wanted of the file's tensors to their places. Requires: the file has been checked.
-void take_tensors(const core::PlanView& view, const std::vector<ProgramTensor>& tensors, const TensorFile& file, Wanted wanted,
+// Writes a tensor of the buffer's shape and type into its memory, a part at a time. Error: of Tensor::read; then a part is written.
+absl::Status put_tensor(const plan::Buffer& buffer, const Tensor& tensor, void* memory);
+
+// The same for what is wanted of a file's tensors. Requires: the file has been checked.
+absl::Status take_tensors(const core::PlanView& view, const std::vector<ProgramTensor>& tensors, const TensorFile& file, Wanted wanted,
                   const TensorPlace& place);
 
 }  // namespace mxc::io

@@ -67,6 +67,42 @@ bool file_exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
+absl::StatusOr<std::shared_ptr<const OpenFile>> OpenFile::open(const std::string& path) {
+  std::shared_ptr<OpenFile> opened(new OpenFile);
+  opened->path_ = path;
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    auto contents = read_file(path);
+    if (!contents.ok()) return contents.status();
+    opened->contents_ = *std::move(contents);
+    opened->size_ = opened->contents_.size();
+    return opened;
+  }
+  opened->file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened->file_ < 0 || fstat(opened->file_, &info) != 0) return system_error(path);
+  opened->size_ = static_cast<uint64_t>(info.st_size);
+  return opened;
+}
+
+OpenFile::~OpenFile() {
+  if (file_ >= 0) close(file_);
+}
+
+absl::Status OpenFile::read(uint64_t begin, uint64_t size, void* out) const {
+  if (file_ < 0 && begin + size <= size_) {
+    std::memcpy(out, contents_.data() + begin, size);
+    return absl::OkStatus();
+  }
+  for (uint64_t made = 0; made < size;) {
+    const ssize_t got = file_ < 0 ? 0 : pread(file_, static_cast<char*>(out) + made, size - made, static_cast<off_t>(begin + made));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(path_);
+    if (got == 0) return absl::InvalidArgumentError(absl::StrCat(path_, ": byte ", begin + made, ": the file ends early"));
+    made += static_cast<uint64_t>(got);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> read_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return system_error(path);

@@ -19,6 +19,7 @@ using nlohmann::json;
 using plan::DType;
 
 constexpr uint64_t kLongestHeader = 100'000'000;
+constexpr uint64_t kLongestPiece = 1 << 20;
 constexpr char kMetadata[] = "__metadata__";
 
 struct TypeName {
@@ -120,6 +121,16 @@ absl::Status check_cover(const std::string& path, const TensorFile& file, std::v
   return absl::OkStatus();
 }
 
+// As few pieces as keep a piece below kLongestPiece, or one if its bytes are there.
+void add_pieces(const Tensor& tensor, std::vector<Piece>* pieces) {
+  const uint64_t bytes = tensor.size(), step = std::max<uint64_t>(1, kLongestPiece / tensor.part) * tensor.part;
+  if (tensor.read == nullptr) return pieces->push_back({tensor.bytes.data(), bytes});
+  for (uint64_t begin = 0; begin < bytes; begin += step) {
+    const uint64_t size = std::min(step, bytes - begin);
+    pieces->push_back({nullptr, size, [&tensor, begin, size](void* out) { return tensor.read(begin, size, out); }});
+  }
+}
+
 }  // namespace
 
 const Tensor* TensorFile::find(const std::string& name) const {
@@ -130,17 +141,20 @@ const Tensor* TensorFile::find(const std::string& name) const {
 }
 
 absl::StatusOr<TensorFile> read_safetensors(const std::string& path) {
-  auto bytes = read_file(path);
-  if (!bytes.ok()) return bytes.status();
+  auto opened = OpenFile::open(path);
+  if (!opened.ok()) return opened.status();
+  const std::shared_ptr<const OpenFile> source = *std::move(opened);
   uint64_t length = 0;
-  if (bytes->size() < 8) return fault(path, absl::StrCat("byte ", bytes->size(), ": the file ends early"));
-  std::memcpy(&length, bytes->data(), 8);
+  if (source->size() < 8) return fault(path, absl::StrCat("byte ", source->size(), ": the file ends early"));
+  if (absl::Status status = source->read(0, 8, &length); !status.ok()) return status;
   if (length > kLongestHeader) return fault(path, "byte 0: this is no safetensors file");
-  if (length > bytes->size() - 8) return fault(path, absl::StrCat("byte ", bytes->size(), ": the header ends early"));
-  auto header = parse_header(path, bytes->substr(8, length));
+  if (length > source->size() - 8) return fault(path, absl::StrCat("byte ", source->size(), ": the header ends early"));
+  std::string text(length, '\0');
+  if (absl::Status status = source->read(8, length, text.data()); !status.ok()) return status;
+  auto header = parse_header(path, text);
   if (!header.ok()) return header.status();
 
-  const uint64_t data = 8 + length, data_bytes = bytes->size() - data;
+  const uint64_t data = 8 + length, data_bytes = source->size() - data;
   TensorFile file;
   std::vector<Range> ranges;
   for (const auto& [name, entry] : header->items()) {
@@ -155,13 +169,27 @@ absl::StatusOr<TensorFile> read_safetensors(const std::string& path) {
     if (!size.ok()) return size.status();
     auto range = read_range(place, entry, *size, data_bytes);
     if (!range.ok()) return range.status();
-    tensor.bytes = bytes->substr(data + range->begin, *size);
+    tensor.read = [source, at = data + range->begin](uint64_t begin, uint64_t size, void* out) { return source->read(at + begin, size, out); };
     range->tensor = file.tensors.size();
     ranges.push_back(*range);
     file.tensors.push_back(std::move(tensor));
   }
   if (absl::Status status = check_cover(path, file, std::move(ranges), data_bytes); !status.ok()) return status;
   return file;
+}
+
+absl::Status Tensor::get(uint64_t begin, uint64_t size, void* out) const {
+  if (read != nullptr) return read(begin, size, out);
+  std::memcpy(out, bytes.data() + begin, size);
+  return absl::OkStatus();
+}
+
+absl::Status Tensor::hold() {
+  if (read == nullptr) return absl::OkStatus();
+  bytes.resize(size());
+  if (absl::Status status = read(0, bytes.size(), bytes.data()); !status.ok()) return status;
+  read = nullptr;
+  return absl::OkStatus();
 }
 
 uint64_t Tensor::size() const {
@@ -184,7 +212,7 @@ absl::Status write_safetensors(const std::string& path, const TensorFile& file) 
     }
     header[tensor.name] = {{"dtype", type}, {"shape", tensor.shape}, {"data_offsets", {at, at + tensor.size()}}};
     at += tensor.size();
-    pieces.push_back({tensor.make != nullptr ? nullptr : tensor.bytes.data(), tensor.size(), tensor.make});
+    add_pieces(tensor, &pieces);
   }
   // Invalid UTF-8 in a name is replaced instead of thrown at.
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/core/plan.h"
 
@@ -21,10 +22,15 @@ struct Tensor {
   std::string name;
   plan::DType dtype = plan::DType::f32;
   std::vector<int64_t> shape;
+  // The bytes; or none, and `read` puts `size` of them from `begin` on at `out`: so no more than a part of a large tensor is held at a time.
+  // `begin` is a multiple of `part`, and so is `size` unless it reaches the end.
   std::string bytes;
-  std::function<void(void* out)> make = nullptr;  // to write without holding all tensors at once: puts the bytes at `out`
+  std::function<absl::Status(uint64_t begin, uint64_t size, void* out)> read = nullptr;
+  uint64_t part = 1;
 
   uint64_t size() const;  // bytes that dtype and shape say
+  absl::Status get(uint64_t begin, uint64_t size, void* out) const;
+  absl::Status hold();  // reads all of them into `bytes`
 };
 
 struct TensorFile {
@@ -34,12 +40,13 @@ struct TensorFile {
   const Tensor* find(const std::string& name) const;
 };
 
+// The file stays open as long as one of its tensors lives, and is read by them (`Tensor::read`, any parts).
 // Error: cannot be opened; a length, name, dtype, shape or range that is wrong, missing, doubled or overlapping; truncated.
 absl::StatusOr<TensorFile> read_safetensors(const std::string& path);
 
 // Writes atomically (atomic_file.h), the tensors in the given order, metadata sorted by key: same contents, same bytes.
-// Error: a name that appears twice or is "__metadata__"; the file cannot be written. Requires: bytes have the size that dtype and
-// shape say, or are made.
+// Error: a name that appears twice or is "__metadata__"; the file cannot be written; of `read`. Requires: bytes have the size that dtype
+// and shape say, or are read.
 absl::Status write_safetensors(const std::string& path, const TensorFile& file);
 
 }  // namespace mxc::io

@@ -103,7 +103,9 @@ NamedArrays load_arrays(const std::string& path, Here here) {
     return arrays;
   }
   if (absl::EndsWith(path, ".safetensors")) {
-    for (const io::Tensor& tensor : value_or_throw(io::read_safetensors(path), here).tensors) {
+    io::TensorFile file = value_or_throw(io::read_safetensors(path), here);
+    for (io::Tensor& tensor : file.tensors) {
+      if (const absl::Status status = tensor.hold(); !status.ok()) fail("load", std::string(status.message()), here);
       arrays.emplace_back(tensor.name, array_of(path, tensor.dtype, tensor.shape, tensor.bytes, here));
     }
     return arrays;

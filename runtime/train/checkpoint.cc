@@ -183,7 +183,8 @@ absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& 
   absl::Status status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::everything);
   if (!status.ok()) return status;
   auto progress = read_progress(view, path, *file);
-  if (progress.ok()) io::take_tensors(view, tensors, *file, io::Wanted::everything, places(model));
+  if (progress.ok()) status = io::take_tensors(view, tensors, *file, io::Wanted::everything, places(model));
+  if (!status.ok()) return status;
   return progress;
 }
 
@@ -193,7 +194,7 @@ absl::Status load_parameters(const Model& model, const std::string& path) {
   const core::PlanView& view = model.view();
   const std::vector<io::ProgramTensor> tensors = io::program_tensors(view);
   absl::Status status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::for_inference);
-  if (status.ok()) io::take_tensors(view, tensors, *file, io::Wanted::for_inference, places(model));
+  if (status.ok()) status = io::take_tensors(view, tensors, *file, io::Wanted::for_inference, places(model));
   return status;
 }
 

@@ -137,7 +137,7 @@ absl::Status Training::initialise() {
   if (!given.ok()) return given.status();
   for (const auto& [index, tensor] : *given) {
     const plan::Buffer& buffer = model_->view().buffer(index);
-    core::pack(buffer, core::batch_capacity(buffer), tensor->bytes.data(), model_->storage().address(buffer));
+    if (absl::Status status = io::put_tensor(buffer, *tensor, model_->storage().address(buffer)); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace mxc::core {
 namespace {
 
 using namespace mxc::test;
+
+constexpr unsigned char kUntouched = 0xa5;
 
 // The physical position (in elements) of a logical index, straight from the definition in plan.h.
 int64_t position_of(const plan::Buffer& b, const std::vector<int64_t>& index) {
@@ -34,6 +37,26 @@ bool next(const plan::Buffer& b, int64_t n, std::vector<int64_t>& index) {
   return false;
 }
 
+// In parts of one row, of as many as give a few bytes, and of all but one, what is packed whole.
+template <typename T>
+void check_rows(const plan::Buffer& b, int64_t n, const std::vector<T>& plain, const std::vector<unsigned char>& whole) {
+  const int64_t rows = b.rank == 0 ? 1 : extent(b, 0, n), block = b.block_axis == 0 ? b.block : 1;
+  for (int64_t step : {rows_within(b, 0), rows_within(b, 64), std::max<int64_t>(1, (rows - 1) / block) * block}) {
+    ASSERT_EQ(step % block == 0 || step == rows, true) << step;
+    std::vector<unsigned char> physical(whole.size(), kUntouched);
+    std::vector<T> back(plain.size());
+    const size_t row = plain.size() / static_cast<size_t>(rows);
+    for (int64_t first = 0; first < rows; first += step) {
+      const int64_t count = std::min(step, rows - first);
+      const size_t at = static_cast<size_t>(first) * row;
+      pack_rows(b, n, first, count, plain.data() + at, physical.data());
+      unpack_rows(b, n, first, count, whole.data(), back.data() + at);
+    }
+    EXPECT_EQ(physical, whole) << step;
+    EXPECT_EQ(back, plain) << step;
+  }
+}
+
 template <typename T>
 void check(const BufferSpec& spec, int64_t n) {
   PlanBuilder builder;
@@ -45,7 +68,6 @@ void check(const BufferSpec& spec, int64_t n) {
   const plan::Buffer& b = view.buffer(0);
   std::vector<T> plain(static_cast<size_t>(elements(b, n))), back(plain.size());
   for (size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<T>(i % 100 + 1);
-  constexpr unsigned char kUntouched = 0xa5;
   std::vector<unsigned char> physical(b.bytes, kUntouched);
   ASSERT_EQ(plain_bytes(b, n), plain.size() * sizeof(T));
   pack(b, n, plain.data(), physical.data());
@@ -74,6 +96,7 @@ void check(const BufferSpec& spec, int64_t n) {
   }
   EXPECT_EQ(touched, padded);
   EXPECT_EQ(zero, padded - plain.size());
+  check_rows(b, n, plain, physical);
 }
 
 TEST(Layout, Plain) {

@@ -3,6 +3,7 @@
 
 #include "runtime/io/safetensors.h"
 #include "tests/runtime/executor/executor_models.h"
+#include "tests/runtime/held_safetensors.h"
 #include "tests/runtime/temp_dir.h"
 #include "tests/runtime/train/run_trainer.h"
 
@@ -38,7 +39,7 @@ class ExecutorTraining : public testing::Test {
     }
   }
   void expect_equal(const std::string& a, const std::string& b) {
-    auto left = io::read_safetensors(a), right = io::read_safetensors(b);
+    auto left = test::read_held(a), right = test::read_held(b);
     ASSERT_TRUE(left.ok() && right.ok());
     ASSERT_EQ(left->tensors.size(), right->tensors.size());
     for (const io::Tensor& tensor : left->tensors) {

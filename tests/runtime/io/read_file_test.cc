@@ -1,6 +1,10 @@
 #include "runtime/io/read_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
 
 #include "tests/runtime/gzip_text.h"
 #include "tests/runtime/temp_dir.h"
@@ -37,6 +41,34 @@ TEST(ReadFile, Faults) {
   std::string bad = packed;
   bad[bad.size() - 6] ^= 1;  // the checksum
   EXPECT_NE(read_file_unpacked(dir.write("bad", bad)).status().message().find("compressed data are damaged"), std::string::npos);
+}
+
+TEST(OpenFile, IsReadInPlaces) {
+  TempDir dir;
+  const auto file = OpenFile::open(dir.write("a", "0123456789"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->size(), 10u);
+  char out[4] = {};
+  ASSERT_TRUE((*file)->read(6, 4, out).ok());
+  EXPECT_EQ(std::string(out, 4), "6789");
+  EXPECT_EQ((*file)->read(8, 4, out).message(), dir.file("a") + ": byte 10: the file ends early");
+  EXPECT_EQ(OpenFile::open(dir.file("none")).status().message(), dir.file("none") + ": No such file or directory");
+  EXPECT_EQ(OpenFile::open(dir.path()).status().message(), dir.path() + ": Is a directory");
+}
+
+TEST(OpenFile, APipeIsReadWhole) {
+  TempDir dir;
+  const std::string pipe = dir.file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "0123456789"; });
+  const auto file = OpenFile::open(pipe);
+  writer.join();
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->size(), 10u);
+  char out[4] = {};
+  ASSERT_TRUE((*file)->read(6, 4, out).ok());
+  EXPECT_EQ(std::string(out, 4), "6789");
+  EXPECT_EQ((*file)->read(8, 4, out).message(), pipe + ": byte 8: the file ends early");
 }
 
 TEST(ReadFile, RawDeflateOfAFalseSize) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tests/runtime/held_safetensors.h"
 #include "tests/runtime/train/trainer_fixture.h"
 
 namespace mxc::train {
@@ -25,7 +26,7 @@ TEST_F(Trainer, ResumesBitForBitAnywhere) {
 TEST_F(Trainer, ResumeWithOtherSettings) {
   train("part", {"--epochs", "2", "--lr", "0.1"});
   train("more", {"--resume", dir_.file("part"), "--epochs", "3", "--lr", "0.01"});
-  const auto file = io::read_safetensors(dir_.file("more"));
+  const auto file = test::read_held(dir_.file("more"));
   EXPECT_EQ(file->metadata.at("step"), "135");
   EXPECT_EQ(file->metadata.at("hyper.lr"), "0.01");
   train("again", {"--resume", dir_.file("part")});
@@ -44,7 +45,7 @@ TEST_F(Trainer, ResumeWithOtherSettings) {
 
 TEST_F(Trainer, CheckpointHoldsAllStateInPlainLayout) {
   train("m", {"--epochs", "1"});
-  const auto file = io::read_safetensors(dir_.file("m"));
+  const auto file = test::read_held(dir_.file("m"));
   ASSERT_TRUE(file.ok());
   std::vector<std::string> names;
   for (const io::Tensor& tensor : file->tensors) names.push_back(tensor.name);
@@ -70,7 +71,7 @@ TEST_F(Trainer, CheckpointOfAnotherModelIsRefused) {
   EXPECT_EQ(error({"predict", "--data", kDigits, "--load", path}, 1),
             refusal + "tensor 'dense0.bias' is 10 f32, the model has 12 f32\n");
   plan_ = softmax_plan();
-  auto file = *io::read_safetensors(path);
+  auto file = *test::read_held(path);
   file.tensors.push_back({"extra", plan::DType::u8, {1}, "x"});
   ASSERT_TRUE(io::write_safetensors(path, file).ok());
   EXPECT_EQ(error({"train", "--data", kDigits, "--resume", path}, 1), refusal + "it has a tensor 'extra' that the model lacks\n");
@@ -102,7 +103,7 @@ TEST_F(Trainer, CheckpointOfAnotherModelIsRefused) {
 
 TEST_F(Trainer, LoadNeedsParametersAlone) {
   train("m", {"--steps", "1"});
-  auto file = *io::read_safetensors(dir_.file("m"));
+  auto file = *test::read_held(dir_.file("m"));
   file.metadata["optimizer"] = "adam";
   file.metadata["hash"] = "89abcdef";
   ASSERT_TRUE(io::write_safetensors(dir_.file("adam"), file).ok());
@@ -116,7 +117,7 @@ TEST_F(Trainer, LoadNeedsParametersAlone) {
 TEST_F(Trainer, MetadataThatCannotBe) {
   train("m", {"--steps", "3"});
   const std::string path = dir_.file("changed");
-  const auto file = *io::read_safetensors(dir_.file("m"));
+  const auto file = *test::read_held(dir_.file("m"));
   ASSERT_EQ(file.metadata.at("position"), "96");
   const auto resumed = [&](const std::string& key, const std::string& value) {
     io::TensorFile changed = file;
