@@ -1,0 +1,66 @@
+// Plan of the communication: which bytes of which keys travel together, to which server, and what goes first. Made once from what is known
+// before the first step; the same on all members, who compare its hash. Pure arithmetic.
+//
+// Arrays of more than `cut_above` bytes are cut into chunks of equal size, so that servers share them and none blocks the way of another for
+// long; if bundling is allowed, neighbours of one dtype that are smaller than `bundle_below` travel as one. Chunks are given to servers
+// longest first, each to the one that has least.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/core/plan.h"
+#include "runtime/kv/wire.h"
+
+namespace mxc::kv {
+
+// A key, as it was initialised. The order of keys is that in which a step's forward part first uses them.
+struct Key {
+  std::string name;
+  std::vector<int64_t> shape;
+  plan::DType dtype = plan::DType::f32;
+};
+
+struct PlanRules {
+  int64_t servers = 1;
+  int64_t workers = 1;
+  int64_t shards = 1;                 // of the job, at least one a worker
+  std::string consistency = "sync";   // part of the hash: members must agree
+  int64_t cut_above = 256 << 10;      // bytes
+  int64_t bundle_below = 0;           // bytes; 0: each key is alone. Keys of a bundle are pushed in the same steps
+  int64_t smallest_piece = 64 << 10, largest_piece = 1 << 20;  // of arrays that are cut
+};
+
+// Elements [first, first + count) of a key, `at` bytes from the start of its chunk.
+struct Piece {
+  uint32_t key = 0;
+  int64_t first = 0, count = 0;
+  uint32_t at = 0;
+};
+
+struct Chunk {
+  uint32_t bytes = 0;
+  plan::DType dtype = plan::DType::f32;
+  uint32_t server = 0;
+  int32_t priority = 0;  // larger first: what is used first
+  std::vector<Piece> pieces;
+};
+
+struct CommunicationPlan {
+  std::vector<Key> keys;
+  PlanRules rules;
+  std::vector<Chunk> chunks;                    // in the order of keys
+  std::vector<std::vector<uint32_t>> of_key;    // the chunks that hold a key, in the order of its elements
+  uint64_t hash = 0;
+
+  // What messages may be in a job of this plan.
+  Limits limits(uint64_t job) const;
+  int64_t bytes_of_server(uint32_t server) const;
+};
+
+// Error: a key without a name or with another's, of a dtype that is not added here, or too large.
+absl::StatusOr<CommunicationPlan> make_plan(std::vector<Key> keys, const PlanRules& rules);
+
+}  // namespace mxc::kv

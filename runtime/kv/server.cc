@@ -1,0 +1,229 @@
+// See server.h.
+#include "runtime/kv/server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kv/add.h"
+
+namespace mxc::kv {
+
+namespace {
+
+absl::Status broken(const Message& message, const char* what) {
+  return absl::InvalidArgumentError(absl::StrCat(name_of(message.header.type), " of chunk ", message.header.chunk, ": ", what));
+}
+
+Reply reply(uint32_t worker, Type type, const Header& to, uint64_t step) {
+  Reply made{worker, {}, {}};
+  made.header.type = type;
+  made.header.chunk = to.chunk;
+  made.header.part = to.part;
+  made.header.step = step;
+  return made;
+}
+
+}  // namespace
+
+Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update)
+    : plan_(plan), consistency_(consistency), update_(std::move(update)) {
+  const PlanRules& rules = plan.rules;
+  for (int64_t worker = 0; worker < rules.workers; ++worker) parts_.push_back(parts_of(shards_of(worker, rules.workers, rules.shards), rules.shards));
+  for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
+    if (plan.chunks[chunk].server != number) continue;
+    ChunkState& state = chunks_[chunk];
+    state.value.resize(plan.chunks[chunk].bytes);
+    state.finished_from.assign(static_cast<size_t>(rules.workers), kNever);
+    state.applied.assign(static_cast<size_t>(rules.workers), 0);
+  }
+}
+
+absl::Status Server::receive(uint32_t worker, const Message& message, std::vector<Reply>& replies) {
+  const Header& header = message.header;
+  auto found = chunks_.find(header.chunk);
+  if (found == chunks_.end()) return broken(message, "it lies on another server");
+  if (worker >= parts_.size()) return broken(message, "there is no such worker");
+  ChunkState& chunk = found->second;
+  switch (header.type) {
+    case Type::init:
+      if (!chunk.initialised) {
+        std::copy(message.payload.begin(), message.payload.end(), chunk.value.begin());
+        chunk.initialised = true;
+      }
+      replies.push_back(reply(worker, Type::initialised, header, 0));
+      break;
+    case Type::push: {
+      if (absl::Status status = push(worker, message, replies); !status.ok()) return status;
+      break;
+    }
+    case Type::probe: {
+      if (header.part >= parts_[worker].size()) return broken(message, "the worker has no such part");
+      auto step = chunk.steps.find(header.step);
+      const bool kept = step != chunk.steps.end() && step->second.contains({worker, header.part});
+      const Type answer = header.step <= committed_of(chunk, worker) ? Type::committed : kept ? Type::received : Type::missing;
+      replies.push_back(reply(worker, answer, header, header.step));
+      return absl::OkStatus();
+    }
+    case Type::pull: {
+      if (header.step > chunk.version + consistency_.window() && !consistency_.is_async()) return broken(message, "no worker is so far");
+      Waiting& waiting = chunk.pulls[worker];
+      if (header.sequence >= waiting.sequence) waiting = {header.step, header.sequence};
+      break;
+    }
+    case Type::finish:
+      chunk.finished_from[worker] = std::min(chunk.finished_from[worker], header.step);
+      replies.push_back(reply(worker, Type::finished, header, header.step));
+      break;
+    default: return broken(message, "servers take no such messages");
+  }
+  return advance(header.chunk, replies);
+}
+
+// The last step of the worker's that is in the value.
+uint64_t Server::committed_of(const ChunkState& chunk, uint32_t worker) const {
+  return consistency_.is_async() ? chunk.applied[worker] : chunk.version;
+}
+
+absl::Status Server::push(uint32_t worker, const Message& message, std::vector<Reply>& replies) {
+  const Header& header = message.header;
+  ChunkState& chunk = chunks_.at(header.chunk);
+  if (header.part >= parts_[worker].size()) return broken(message, "the worker has no such part");
+  const uint64_t committed = committed_of(chunk, worker);
+  if (header.step <= committed) {
+    replies.push_back(reply(worker, Type::committed, header, header.step));
+    return absl::OkStatus();
+  }
+  if (header.step > committed + consistency_.window()) return broken(message, "no worker may be so far ahead");
+  if (header.step >= chunk.finished_from[worker]) return broken(message, "the worker has finished");
+  auto [place, fresh] = chunk.steps[header.step].try_emplace({worker, header.part});
+  if (fresh) {
+    place->second = {std::string(message.payload), header.weight};
+    kept_bytes_ += static_cast<int64_t>(message.payload.size());
+  }
+  replies.push_back(reply(worker, Type::received, header, header.step));
+  return absl::OkStatus();
+}
+
+bool Server::all_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const {
+  auto found = chunk.steps.find(step);
+  if (found == chunk.steps.end()) return false;
+  for (uint32_t part = 0; part < parts_[worker].size(); ++part) {
+    if (!found->second.contains({worker, part})) return false;
+  }
+  return true;
+}
+
+// Of all workers together: each has contributed or finished, and one has contributed.
+bool Server::next_step_is_there(const ChunkState& chunk) const {
+  const uint64_t step = chunk.version + 1;
+  if (!chunk.steps.contains(step)) return false;
+  for (uint32_t worker = 0; worker < parts_.size(); ++worker) {
+    if (chunk.finished_from[worker] > step && !all_there(chunk, worker, step)) return false;
+  }
+  return true;
+}
+
+// Commits what can be, and answers what can be answered after it.
+absl::Status Server::advance(uint32_t number, std::vector<Reply>& replies) {
+  ChunkState& chunk = chunks_.at(number);
+  Header header;
+  header.chunk = number;
+  const auto workers = static_cast<uint32_t>(parts_.size());
+  auto add_parts = [&](uint64_t step, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to) {
+    for (uint32_t part = 0; part < parts_[worker].size(); ++part) {
+      auto found = chunk.steps[step].find({worker, part});
+      if (found != chunk.steps[step].end()) to.push_back({parts_[worker][part], &found->second});
+    }
+  };
+  while (chunk.initialised && !consistency_.is_async() && next_step_is_there(chunk)) {
+    const uint64_t step = chunk.version + 1;
+    std::vector<std::pair<Node, Contribution*>> contributions;
+    for (uint32_t worker = 0; worker < workers; ++worker) add_parts(step, worker, contributions);
+    if (absl::Status status = commit(number, step, std::move(contributions)); !status.ok()) return status;
+    for (uint32_t worker = 0; worker < workers; ++worker) {
+      if (all_there(chunk, worker, step)) replies.push_back(reply(worker, Type::committed, header, step));
+    }
+    forget(chunk, step, 0, true);
+  }
+  for (uint32_t worker = 0; chunk.initialised && consistency_.is_async() && worker < workers; ++worker) {
+    for (uint64_t step; all_there(chunk, worker, step = chunk.applied[worker] + 1);) {
+      std::vector<std::pair<Node, Contribution*>> contributions;
+      add_parts(step, worker, contributions);
+      if (absl::Status status = commit(number, chunk.version + 1, std::move(contributions)); !status.ok()) return status;
+      chunk.applied[worker] = step;
+      replies.push_back(reply(worker, Type::committed, header, step));
+      forget(chunk, step, worker, false);
+    }
+  }
+  answer_pulls(number, replies);
+  return absl::OkStatus();
+}
+
+absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions) {
+  ChunkState& chunk = chunks_.at(number);
+  const Chunk& planned = plan_.chunks[number];
+  uint64_t weight = 0;
+  std::map<std::pair<int64_t, int64_t>, std::optional<Contribution*>> given;
+  // Parts of workers that contribute nothing are known too: they hold nothing.
+  for (const std::vector<Node>& parts : parts_)
+    for (Node part : parts) given[{part.first, part.end}] = std::nullopt;
+  for (auto& [part, contribution] : contributions) {
+    given[{part.first, part.end}] = contribution;
+    weight += contribution->weight;
+  }
+  auto known = [&](Node node) -> const std::optional<Contribution*>* {
+    auto found = given.find({node.first, node.end});
+    return found == given.end() ? nullptr : &found->second;
+  };
+  auto add = [&](Contribution* left, Contribution* right) {
+    add_into(planned.dtype, left->bytes, right->bytes);
+    return left;
+  };
+  const std::optional<Contribution*> sum = sum_of<Contribution*>({0, plan_.rules.shards}, known, add);
+  if (absl::Status status = update_({number, step, weight, (*sum)->bytes, chunk.value}); !status.ok()) return status;
+  chunk.version = step;
+  return absl::OkStatus();
+}
+
+void Server::forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all) {
+  auto found = chunk.steps.find(step);
+  std::erase_if(found->second, [&](const auto& entry) {
+    const bool gone = all || entry.first.first == worker;
+    kept_bytes_ -= gone ? static_cast<int64_t>(entry.second.bytes.size()) : 0;
+    return gone;
+  });
+  if (found->second.empty()) chunk.steps.erase(found);
+}
+
+bool Server::is_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const { return chunk.initialised && committed_of(chunk, worker) >= step; }
+
+void Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
+  ChunkState& chunk = chunks_.at(number);
+  for (auto pull = chunk.pulls.begin(); pull != chunk.pulls.end();) {
+    const auto& [worker, waiting] = *pull;
+    if (!is_there(chunk, worker, waiting.step)) {
+      ++pull;
+      continue;
+    }
+    Reply made{worker, {}, chunk.value};
+    made.header.type = Type::value;
+    made.header.chunk = number;
+    made.header.step = chunk.version;
+    made.header.sequence = waiting.sequence;
+    replies.push_back(made);
+    pull = chunk.pulls.erase(pull);
+  }
+}
+
+std::vector<uint32_t> Server::awaited(uint32_t number) const {
+  const ChunkState& chunk = chunks_.at(number);
+  std::vector<uint32_t> ranks;
+  for (uint32_t worker = 0; worker < parts_.size(); ++worker) {
+    const uint64_t step = committed_of(chunk, worker) + 1;
+    if (chunk.finished_from[worker] > step && !all_there(chunk, worker, step)) ranks.push_back(worker);
+  }
+  return ranks;
+}
+
+}  // namespace mxc::kv

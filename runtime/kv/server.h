@@ -1,0 +1,103 @@
+// Server: keeps the values of its chunks, adds contributions up, and updates. A pure state machine: messages in, messages out, no clock and
+// no thread, so that the thread of a process, a simulator and a model check run the same code.
+//
+// Exactly once. A contribution is known by (worker, part, step, chunk). It is kept when it comes first and answered with `received`; when it
+// comes again it is answered and not kept. When all of a step are there, in whatever order they came, they are added by the tree over shards
+// and the value is updated: that step is committed, its workers are told, and contributions to it are answered with `committed` ever after.
+//
+// Invariants
+// 1. version(chunk) steps are committed, in order, each once.
+// 2. What is kept belongs to steps in (version, version + window]; so memory is bounded by the plan.
+// 3. A worker that has finished a chunk from step t on is not waited for in t and later steps: its shards contribute nothing.
+// 4. A pull is answered when its version is there, and not before; of one worker and chunk the last pull alone waits.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/kv/consistency.h"
+#include "runtime/kv/plan.h"
+#include "runtime/kv/tree.h"
+#include "runtime/kv/wire.h"
+
+namespace mxc::kv {
+
+// A message to a worker. The payload lives until the machine is called again.
+struct Reply {
+  uint32_t worker = 0;
+  Header header;  // job, epoch, sender and incarnation are whoever's who sends it
+  std::string_view payload;
+};
+
+// The sum of a step's contributions, which weigh `weight` together, for a chunk; and its value, which is to be changed.
+struct Step {
+  uint32_t chunk = 0;
+  uint64_t step = 0;
+  uint64_t weight = 0;
+  std::span<const char> sum;
+  std::span<char> value;
+};
+// Error: the job cannot go on.
+using Update = std::function<absl::Status(const Step& step)>;
+
+class Server {
+ public:
+  // Requires: `plan` lives as long as the server.
+  Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update);
+
+  // What a worker sent, and what is to be answered, appended to `replies`.
+  // Error: InvalidArgument: the message breaks the protocol, and has changed nothing; another: an update failed.
+  absl::Status receive(uint32_t worker, const Message& message, std::vector<Reply>& replies);
+
+  // Of a chunk of this server's.
+  uint64_t version(uint32_t chunk) const { return chunks_.at(chunk).version; }
+  std::string_view value(uint32_t chunk) const { return chunks_.at(chunk).value; }
+  // Ranks whose contribution to the step after `version` is not there.
+  std::vector<uint32_t> awaited(uint32_t chunk) const;
+  // Bytes of contributions that are kept.
+  int64_t kept_bytes() const { return kept_bytes_; }
+
+ private:
+  static constexpr uint64_t kNever = UINT64_MAX;
+  struct Contribution {
+    std::string bytes;
+    uint32_t weight = 0;
+  };
+  // By worker and part; not there: not come yet.
+  using Contributions = std::map<std::pair<uint32_t, uint32_t>, Contribution>;
+  struct Waiting {
+    uint64_t step = 0, sequence = 0;
+  };
+  struct ChunkState {
+    bool initialised = false;
+    uint64_t version = 0;
+    std::string value;
+    std::map<uint64_t, Contributions> steps;  // that are not committed
+    std::vector<uint64_t> finished_from;      // of each worker
+    std::vector<uint64_t> applied;            // async: the last step of each worker that is in the value
+    std::map<uint32_t, Waiting> pulls;        // by worker
+  };
+
+  uint64_t committed_of(const ChunkState& chunk, uint32_t worker) const;
+  bool all_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const;
+  absl::Status push(uint32_t worker, const Message& message, std::vector<Reply>& replies);
+  absl::Status advance(uint32_t number, std::vector<Reply>& replies);
+  bool next_step_is_there(const ChunkState& chunk) const;
+  absl::Status commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions);
+  void forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all);
+  void answer_pulls(uint32_t number, std::vector<Reply>& replies);
+  bool is_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const;
+
+  const CommunicationPlan& plan_;
+  const Consistency consistency_;
+  const Update update_;
+  std::vector<std::vector<Node>> parts_;  // of each worker
+  std::map<uint32_t, ChunkState> chunks_;
+  int64_t kept_bytes_ = 0;
+};
+
+}  // namespace mxc::kv

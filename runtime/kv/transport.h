@@ -1,0 +1,59 @@
+// Transport: the one seam between the KVStore and a network. It carries frames between two endpoints, whole and, on one connection, in
+// order; it may lose what was on its way when a connection ends. Who says what, who is dead and what is said again is decided above it.
+//
+// Implementations: `in_process.h` within a process, with faults that a seed decides; `zeromq.h` over TCP.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace mxc::kv {
+
+using Duration = std::chrono::nanoseconds;
+
+// A connection, as one endpoint knows it. Numbers are not used again.
+using Peer = uint64_t;
+
+struct Arrival {
+  enum class Kind : uint8_t {
+    message,
+    lost,     // the connection has ended, or was ended by the other side. One that `connect` made is tried again until `drop`
+    woken,    // `wake` was called
+    nothing,  // time has passed
+  };
+  Kind kind = Kind::nothing;
+  Peer peer = 0;
+  std::vector<std::string> frames;
+};
+
+// An endpoint. Threads: all from one at a time, but for `wake`.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // Takes connections at this address, once in an endpoint's life. Returns where it can be reached: "tcp://127.0.0.1:0" becomes the port
+  // that was free.
+  virtual absl::StatusOr<std::string> listen(const std::string& address) = 0;
+  // A connection to a listening endpoint, which may come to listen later.
+  virtual absl::StatusOr<Peer> connect(const std::string& address) = 0;
+  // Queues a message; never waits. Error: the connection has ended; a `lost` of it comes, or came.
+  virtual absl::Status send(Peer peer, std::span<const std::string_view> frames) = 0;
+  // The next arrival, waiting up to `most`. Error: the endpoint cannot go on.
+  virtual absl::StatusOr<Arrival> receive(Duration most) = 0;
+  // Lets `receive`, now or the next, return `woken`. From any thread.
+  virtual void wake() = 0;
+  // Ends a connection: nothing more comes of it.
+  virtual void drop(Peer peer) = 0;
+  // Waits up to `most` for what is queued to leave, and ends all connections. Nothing may be called after it.
+  virtual void close(Duration most) = 0;
+};
+
+}  // namespace mxc::kv

@@ -1,0 +1,250 @@
+// See worker.h.
+#include "runtime/kv/worker.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace mxc::kv {
+
+namespace {
+
+constexpr int32_t kFirst = INT32_MAX;        // nothing may go before `open`
+constexpr int32_t kLight = INT32_MAX - 1;  // requests that carry nothing
+
+}  // namespace
+
+Worker::Worker(const CommunicationPlan& plan, const WorkerOptions& options)
+    : plan_(plan),
+      options_(options),
+      servers_(static_cast<size_t>(plan.rules.servers)),
+      committed_(plan.chunks.size()),
+      uncommitted_(plan.chunks.size()) {
+  for (uint32_t server = 0; server < servers_.size(); ++server) {
+    Pending open;
+    open.header.type = Type::open;
+    open.header.step = plan.hash;
+    open.server = server;
+    open.priority = kFirst;
+    add({Kind::open, 0, server, 0}, std::move(open));
+  }
+}
+
+void Worker::init(uint32_t chunk, std::string value) {
+  Pending init;
+  init.header.type = Type::init;
+  init.header.chunk = chunk;
+  init.payload = std::move(value);
+  init.server = plan_.chunks[chunk].server;
+  init.priority = plan_.chunks[chunk].priority;
+  add({Kind::init, chunk, 0, 0}, std::move(init));
+}
+
+void Worker::push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, std::string bytes, int32_t priority) {
+  Pending push;
+  push.header.type = Type::push;
+  push.header.chunk = chunk;
+  push.header.part = part;
+  push.header.step = step;
+  push.header.weight = weight;
+  push.payload = std::move(bytes);
+  push.server = plan_.chunks[chunk].server;
+  push.priority = priority;
+  uncommitted_[chunk].insert(step);
+  add({Kind::push, chunk, part, step}, std::move(push));
+}
+
+void Worker::pull(uint64_t ticket, uint32_t chunk, uint64_t step) {
+  Pending pull;
+  pull.header.type = Type::pull;
+  pull.header.chunk = chunk;
+  pull.header.step = options_.consistency.version_for(step);
+  pull.header.sequence = ticket;
+  pull.server = plan_.chunks[chunk].server;
+  pull.priority = kLight;
+  add({Kind::pull, chunk, 0, ticket}, std::move(pull));
+}
+
+void Worker::finish(uint32_t chunk, uint64_t step) {
+  Pending finish;
+  finish.header.type = Type::finish;
+  finish.header.chunk = chunk;
+  finish.header.step = step;
+  finish.server = plan_.chunks[chunk].server;
+  finish.priority = kLight;
+  add({Kind::finish, chunk, 0, 0}, std::move(finish));
+}
+
+// The step itself, if some of its parts have been pushed, is one of the window.
+bool Worker::has_room(uint32_t chunk, uint64_t step) const {
+  const auto& steps = uncommitted_[chunk];
+  return steps.contains(step) || steps.size() < options_.consistency.window();
+}
+
+bool Worker::is_idle() const { return pending_.empty(); }
+uint64_t Worker::committed(uint32_t chunk) const { return committed_[chunk]; }
+
+void Worker::add(const Id& id, Pending pending) {
+  pending.order = next_order_++;
+  pending.patience = options_.patience;
+  auto [place, fresh] = pending_.emplace(id, std::move(pending));
+  if (fresh) enqueue(id);
+}
+
+void Worker::enqueue(const Id& id) {
+  const Pending& pending = pending_.at(id);
+  servers_[pending.server].queue.insert({-pending.priority, pending.order, id});
+}
+
+// Bytes that a server has received, or that will not come, no longer hold others back.
+void Worker::give_back(Pending& pending) { servers_[pending.server].on_the_way -= std::exchange(pending.charged, 0); }
+
+void Worker::answered(const Id& id) {
+  auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  Pending& pending = found->second;
+  give_back(pending);
+  alarms_.erase({pending.again, id});
+  servers_[pending.server].queue.erase({-pending.priority, pending.order, id});
+  pending_.erase(found);
+}
+
+void Worker::arm(const Id& id, Pending& pending, Time now) {
+  alarms_.erase({pending.again, id});
+  pending.again = now + pending.patience;
+  alarms_.insert({pending.again, id});
+  pending.patience = std::min(2 * pending.patience, options_.most_patience);
+}
+
+absl::Status Worker::receive(uint32_t server, const Message& message, Time now, std::vector<Pulled>& pulled) {
+  const Header& header = message.header;
+  auto from_elsewhere = [&] { return plan_.chunks[header.chunk].server != server; };
+  const Id push = {Kind::push, header.chunk, header.part, header.step};
+  switch (header.type) {
+    case Type::opened:
+      servers_[server].open = true;
+      answered({Kind::open, 0, server, 0});
+      return absl::OkStatus();
+    case Type::refused: return absl::FailedPreconditionError(std::string(message.payload));
+    default: break;
+  }
+  if (header.chunk >= plan_.chunks.size() || from_elsewhere()) return absl::InvalidArgumentError(absl::StrCat(name_of(header.type), " of a chunk that lies on another server"));
+  switch (header.type) {
+    case Type::initialised: answered({Kind::init, header.chunk, 0, 0}); break;
+    case Type::finished: answered({Kind::finish, header.chunk, 0, 0}); break;
+    case Type::received: {
+      auto found = pending_.find(push);
+      if (found == pending_.end()) break;
+      give_back(found->second);
+      found->second.whole = false;
+      if (std::exchange(found->second.received, true)) break;
+      found->second.patience = options_.patience;  // from now on it is the others' turn
+      arm(push, found->second, now);
+      break;
+    }
+    case Type::missing: {
+      auto found = pending_.find(push);
+      if (found == pending_.end()) break;
+      give_back(found->second);  // the bytes are lost, and so no longer on their way
+      found->second.received = false;
+      found->second.whole = true;
+      enqueue(push);
+      break;
+    }
+    case Type::committed: {
+      for (auto at = pending_.lower_bound({Kind::push, header.chunk, 0, 0}); at != pending_.end() && at->first.kind == Kind::push && at->first.chunk == header.chunk;) {
+        const Id id = (at++)->first;
+        if (id.step <= header.step) answered(id);
+      }
+      committed_[header.chunk] = std::max(committed_[header.chunk], header.step);
+      auto& steps = uncommitted_[header.chunk];
+      steps.erase(steps.begin(), steps.upper_bound(header.step));
+      break;
+    }
+    case Type::value: {
+      const Id pull = {Kind::pull, header.chunk, 0, header.sequence};
+      if (!pending_.contains(pull)) break;  // it came twice
+      answered(pull);
+      pulled.push_back({header.sequence, header.chunk, header.step, message.payload});
+      break;
+    }
+    default: return absl::InvalidArgumentError(absl::StrCat(name_of(header.type), ": workers take no such messages"));
+  }
+  return absl::OkStatus();
+}
+
+void Worker::lost(uint32_t server) {
+  ServerState& state = servers_[server];
+  state.open = false;
+  Pending open;
+  open.header.type = Type::open;
+  open.header.step = plan_.hash;
+  open.server = server;
+  open.priority = kFirst;
+  add({Kind::open, 0, server, 0}, std::move(open));
+  for (auto& [id, pending] : pending_) {
+    if (pending.server != server) continue;
+    pending.received = false;
+    pending.patience = options_.patience;
+    give_back(pending);
+    if (pending.sent) pending.whole = id.kind != Kind::push;
+    enqueue(id);
+  }
+}
+
+bool Worker::may_send(const Id& id, const Pending& pending) const {
+  const ServerState& state = servers_[pending.server];
+  if (id.kind == Kind::open) return true;
+  if (!state.open) return false;
+  const auto bytes = static_cast<int64_t>(pending.payload.size());
+  return bytes == 0 || !pending.whole || state.on_the_way == 0 || state.on_the_way + bytes <= options_.credit;
+}
+
+// What was not answered in time is to be sent again.
+void Worker::wake_up(Time now) {
+  while (!alarms_.empty() && alarms_.begin()->first <= now) {
+    const Id id = alarms_.begin()->second;
+    alarms_.erase(alarms_.begin());
+    Pending& pending = pending_.at(id);
+    pending.again = Time{};
+    if (id.kind != Kind::push) give_back(pending);
+    enqueue(id);
+  }
+}
+
+// The first of a server's queue goes, or, if it has no credit, nothing of that server.
+bool Worker::send(Time now, Request& request) {
+  wake_up(now);
+  for (size_t turn = 0; turn < servers_.size(); ++turn) {
+    const size_t server = (next_server_ + turn) % servers_.size();
+    auto& queue = servers_[server].queue;
+    if (queue.empty()) continue;
+    const Id id = std::get<2>(*queue.begin());
+    Pending& pending = pending_.at(id);
+    if (!may_send(id, pending)) continue;
+    queue.erase(queue.begin());
+    const bool probe = id.kind == Kind::push && !pending.whole;
+    if (!probe) {
+      give_back(pending);
+      pending.charged = static_cast<int64_t>(pending.payload.size());
+      servers_[server].on_the_way += pending.charged;
+    }
+    request = {static_cast<uint32_t>(server), pending.header, probe ? std::string_view() : std::string_view(pending.payload)};
+    if (probe) {
+      request.header.type = Type::probe;
+      request.header.weight = 0;
+    }
+    pending.sent = true;
+    if (id.kind == Kind::push) pending.whole = false;
+    arm(id, pending, now);
+    next_server_ = server + 1;
+    return true;
+  }
+  return false;
+}
+
+Time Worker::next_time() const { return alarms_.empty() ? Time::max() : alarms_.begin()->first; }
+
+}  // namespace mxc::kv

@@ -1,0 +1,134 @@
+// Worker: brings contributions to the servers and values back. A pure state machine: calls and messages in, messages and events out; time is
+// an argument.
+//
+// A contribution is copied when it is pushed and kept until its step is committed: whatever is lost on the way, or with a server's
+// connection, is sent again. What waits to be sent to a server goes by priority, the largest first, as long as it has credit: bytes that
+// were sent and not answered with `received` yet. (Credit that came back with the value instead would let two workers of opposite
+// order wait for each other for ever.)
+//
+// Invariants
+// 1. Every request (open, init, push, pull, finish) is said again until it is answered; after `patience`, then twice as long each time.
+//    Of a push only its header is said again (`probe`): the server says if the bytes are missing.
+// 2. To a server nothing but `open` is sent until it has answered `opened`.
+// 3. Of a chunk at most `window` steps are not committed; `has_room` says if another may begin.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/kv/consistency.h"
+#include "runtime/kv/plan.h"
+#include "runtime/kv/transport.h"
+#include "runtime/kv/wire.h"
+
+namespace mxc::kv {
+
+using Time = std::chrono::nanoseconds;  // since whenever
+
+struct WorkerOptions {
+  uint32_t rank = 0;
+  Consistency consistency = {};
+  int64_t credit = 2 << 20;  // bytes a server; a chunk that is larger travels alone
+  Duration patience = std::chrono::seconds(1), most_patience = std::chrono::seconds(16);
+};
+
+// A message to a server. The payload lives until the machine is called again.
+struct Request {
+  uint32_t server = 0;
+  Header header;
+  std::string_view payload;
+};
+
+// A value that was pulled: lives as long as the message that brought it.
+struct Pulled {
+  uint64_t ticket = 0;
+  uint32_t chunk = 0;
+  uint64_t version = 0;
+  std::string_view value;
+};
+
+class Worker {
+ public:
+  // Requires: `plan` lives as long as the worker.
+  Worker(const CommunicationPlan& plan, const WorkerOptions& options);
+
+  // ---- What the program wants; sent by the next `send`
+  void init(uint32_t chunk, std::string value);
+  // Requires: step is the one after the last of this chunk and part, and has_room(chunk, step).
+  void push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, std::string bytes, int32_t priority);
+  // The value with what the consistency asks for after `step` pushes. The ticket is the caller's; one pull a chunk at a time.
+  void pull(uint64_t ticket, uint32_t chunk, uint64_t step);
+  // Nothing is pushed to this chunk from `step` on.
+  void finish(uint32_t chunk, uint64_t step);
+
+  bool has_room(uint32_t chunk, uint64_t step) const;
+  bool is_idle() const;  // everything is answered and committed
+  // The highest step that is committed.
+  uint64_t committed(uint32_t chunk) const;
+
+  // ---- What happens
+  // Pulled values are appended to `pulled`. Error: InvalidArgument: it breaks the protocol; FailedPrecondition: the server refuses this job.
+  absl::Status receive(uint32_t server, const Message& message, Time now, std::vector<Pulled>& pulled);
+  // The connection was lost: everything that is not answered is said again.
+  void lost(uint32_t server);
+  // The next message that may be sent. False: none.
+  bool send(Time now, Request& request);
+  // When `send` has something to say again, at the latest.
+  Time next_time() const;
+
+  // Credit of a server that is taken.
+  int64_t bytes_on_the_way(uint32_t server) const { return servers_[server].on_the_way; }
+
+ private:
+  enum class Kind : uint8_t { open, init, push, pull, finish };
+  // What a request is known by: a server has at most one of each.
+  struct Id {
+    Kind kind;
+    uint32_t chunk, part;
+    uint64_t step;
+    auto operator<=>(const Id&) const = default;
+  };
+  struct Pending {
+    Header header;
+    std::string payload;
+    int32_t priority = 0;
+    uint64_t order = 0;
+    uint32_t server = 0;
+    bool sent = false;       // once at least
+    bool received = false;   // a push: the server has it; waits for its commit
+    bool whole = true;       // a push: to be sent with its bytes, not as a probe
+    Duration patience{};
+    Time again{};            // when it is said again
+    int64_t charged = 0;     // credit it has taken
+  };
+  struct ServerState {
+    bool open = false;
+    int64_t on_the_way = 0;
+    std::set<std::tuple<int32_t, uint64_t, Id>> queue;  // (-priority, order): to be sent now
+  };
+
+  void add(const Id& id, Pending pending);
+  void enqueue(const Id& id);
+  void answered(const Id& id);
+  void give_back(Pending& pending);
+  void arm(const Id& id, Pending& pending, Time now);
+  bool may_send(const Id& id, const Pending& pending) const;
+  void wake_up(Time now);
+
+  const CommunicationPlan& plan_;
+  const WorkerOptions options_;
+  uint64_t next_order_ = 0;
+  std::map<Id, Pending> pending_;
+  std::set<std::pair<Time, Id>> alarms_;
+  std::vector<ServerState> servers_;
+  std::vector<uint64_t> committed_;       // of each chunk
+  std::vector<std::set<uint64_t>> uncommitted_;  // of each chunk: steps that are pushed and not committed
+  size_t next_server_ = 0;                // servers take turns
+};
+
+}  // namespace mxc::kv

@@ -1,0 +1,202 @@
+// What a server does with messages, one at a time.
+#include "runtime/kv/server.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace mxc::kv {
+namespace {
+
+// Chunk 0: two f32, of two workers with a shard each.
+class ServerTest : public testing::Test {
+ protected:
+  explicit ServerTest(const Consistency& consistency = {}, int64_t shards = 2)
+      : plan_(*make_plan({{"w", {2}, plan::DType::f32}}, {.workers = 2, .shards = shards})), server_(plan_, 0, consistency, [this](const Step& step) {
+          weights_.push_back(step.weight);
+          if (fail_) return absl::InternalError("the updater failed");
+          std::memcpy(step.value.data(), step.sum.data(), step.sum.size());
+          return absl::OkStatus();
+        }) {}
+
+  static std::string bytes(float a, float b) {
+    const float values[] = {a, b};
+    return std::string(reinterpret_cast<const char*>(values), sizeof values);
+  }
+
+  // What is answered, as "worker type step", in order.
+  std::vector<std::string> say(uint32_t worker, Type type, uint64_t step, const std::string& payload = "", uint32_t part = 0, uint64_t sequence = 0) {
+    Message message;
+    message.header = {type, 0, 0, worker, 0, 0, part, step, sequence, 1};
+    message.payload = payload;
+    std::vector<Reply> replies;
+    status_ = server_.receive(worker, message, replies);
+    std::vector<std::string> said;
+    for (const Reply& reply : replies) {
+      said.push_back(std::to_string(reply.worker) + " " + name_of(reply.header.type) + " " + std::to_string(reply.header.step));
+      if (reply.header.type == Type::value) value_ = reply.payload;
+    }
+    return said;
+  }
+
+  using Said = std::vector<std::string>;
+  CommunicationPlan plan_;
+  Server server_;
+  std::vector<uint64_t> weights_;
+  bool fail_ = false;
+  absl::Status status_;
+  std::string value_;
+};
+
+TEST_F(ServerTest, CommitsWhenAllHaveContributed) {
+  EXPECT_EQ(say(0, Type::init, 0, bytes(7, 8)), Said{"0 initialised 0"});
+  EXPECT_EQ(say(0, Type::push, 1, bytes(1, 2)), Said{"0 received 1"});
+  EXPECT_EQ(server_.version(0), 0u);
+  EXPECT_EQ(server_.awaited(0), std::vector<uint32_t>{1});
+  EXPECT_EQ(say(1, Type::push, 1, bytes(10, 20)), (Said{"1 received 1", "0 committed 1", "1 committed 1"}));
+  EXPECT_EQ(server_.version(0), 1u);
+  EXPECT_EQ(server_.value(0), bytes(11, 22));
+  EXPECT_EQ(weights_, std::vector<uint64_t>{2});
+  EXPECT_EQ(server_.kept_bytes(), 0);
+}
+
+TEST_F(ServerTest, ADuplicateIsAnsweredAndNotAdded) {
+  say(0, Type::init, 0, bytes(0, 0));
+  say(0, Type::push, 1, bytes(1, 2));
+  EXPECT_EQ(say(0, Type::push, 1, bytes(1, 2)), Said{"0 received 1"});
+  EXPECT_EQ(server_.kept_bytes(), 8);
+  say(1, Type::push, 1, bytes(10, 20));
+  EXPECT_EQ(server_.value(0), bytes(11, 22));
+  EXPECT_EQ(say(1, Type::push, 1, bytes(10, 20)), Said{"1 committed 1"});
+  EXPECT_EQ(server_.version(0), 1u);
+  EXPECT_EQ(server_.value(0), bytes(11, 22));
+}
+
+TEST_F(ServerTest, APullWaitsForItsVersion) {
+  EXPECT_EQ(say(1, Type::pull, 0, "", 0, 5), Said{});
+  EXPECT_EQ(say(0, Type::init, 0, bytes(7, 8)), (Said{"0 initialised 0", "1 value 0"}));
+  EXPECT_EQ(value_, bytes(7, 8));
+  EXPECT_EQ(say(0, Type::pull, 1, "", 0, 6), Said{});
+  say(0, Type::push, 1, bytes(1, 2));
+  EXPECT_EQ(say(1, Type::push, 1, bytes(10, 20)), (Said{"1 received 1", "0 committed 1", "1 committed 1", "0 value 1"}));
+  EXPECT_EQ(value_, bytes(11, 22));
+}
+
+TEST_F(ServerTest, TheFirstInitialValueStays) {
+  say(0, Type::init, 0, bytes(7, 8));
+  EXPECT_EQ(say(0, Type::init, 0, bytes(1, 1)), Said{"0 initialised 0"});
+  EXPECT_EQ(server_.value(0), bytes(7, 8));
+}
+
+TEST_F(ServerTest, AWorkerThatHasFinishedIsNotWaitedFor) {
+  say(0, Type::init, 0, bytes(0, 0));
+  say(0, Type::push, 1, bytes(1, 2));
+  EXPECT_EQ(say(1, Type::finish, 1), (Said{"1 finished 1", "0 committed 1"}));
+  EXPECT_EQ(server_.value(0), bytes(1, 2));
+  EXPECT_EQ(weights_, std::vector<uint64_t>{1});
+  EXPECT_EQ(say(0, Type::push, 2, bytes(3, 4)), (Said{"0 received 2", "0 committed 2"}));
+  EXPECT_EQ(say(1, Type::push, 3, bytes(1, 1)), Said{});
+  EXPECT_EQ(status_.message(), "push of chunk 0: the worker has finished");
+}
+
+TEST_F(ServerTest, AProbeSaysWhatHasBecomeOfAContribution) {
+  say(0, Type::init, 0, bytes(0, 0));
+  EXPECT_EQ(say(0, Type::probe, 1), Said{"0 missing 1"});
+  say(0, Type::push, 1, bytes(1, 2));
+  EXPECT_EQ(say(0, Type::probe, 1), Said{"0 received 1"});
+  say(1, Type::push, 1, bytes(1, 2));
+  EXPECT_EQ(say(0, Type::probe, 1), Said{"0 committed 1"});
+}
+
+TEST_F(ServerTest, RefusesWhatNoWorkerMaySay) {
+  say(0, Type::init, 0, bytes(0, 0));
+  say(0, Type::push, 3, bytes(1, 1));
+  EXPECT_EQ(status_.message(), "push of chunk 0: no worker may be so far ahead");
+  say(0, Type::push, 1, bytes(1, 1), 1);
+  EXPECT_EQ(status_.message(), "push of chunk 0: the worker has no such part");
+  say(0, Type::probe, 1, "", 1);
+  EXPECT_EQ(status_.message(), "probe of chunk 0: the worker has no such part");
+  say(0, Type::pull, 3);
+  EXPECT_EQ(status_.message(), "pull of chunk 0: no worker is so far");
+  say(0, Type::committed, 1);
+  EXPECT_EQ(status_.message(), "committed of chunk 0: servers take no such messages");
+  say(2, Type::push, 1, bytes(1, 1));
+  EXPECT_EQ(status_.message(), "push of chunk 0: there is no such worker");
+  EXPECT_EQ(server_.kept_bytes(), 0);
+}
+
+TEST_F(ServerTest, AnUpdateThatFailsIsReported) {
+  say(0, Type::init, 0, bytes(0, 0));
+  fail_ = true;
+  say(0, Type::push, 1, bytes(1, 2));
+  EXPECT_TRUE(status_.ok());
+  say(1, Type::push, 1, bytes(1, 2));
+  EXPECT_EQ(status_.message(), "the updater failed");
+}
+
+TEST_F(ServerTest, ChunksOfOtherServersAreRefused) {
+  Server other(plan_, 1, {}, [](const Step&) { return absl::OkStatus(); });
+  Message message;
+  message.header.type = Type::push;
+  std::vector<Reply> replies;
+  EXPECT_EQ(other.receive(0, message, replies).message(), "push of chunk 0: it lies on another server");
+}
+
+class BoundedServerTest : public ServerTest {
+ protected:
+  BoundedServerTest() : ServerTest({.staleness = 2}) {}
+};
+
+// Worker 0 may be two steps ahead of what it pulls, and its contributions are kept in order.
+TEST_F(BoundedServerTest, KeepsContributionsOfLaterSteps) {
+  say(0, Type::init, 0, bytes(0, 0));
+  for (uint64_t step = 1; step <= 4; ++step) EXPECT_EQ(say(0, Type::push, step, bytes(static_cast<float>(step), 0)).size(), 1u);
+  say(0, Type::push, 5, bytes(1, 1));
+  EXPECT_EQ(status_.message(), "push of chunk 0: no worker may be so far ahead");
+  EXPECT_EQ(say(1, Type::push, 2, bytes(0, 200)), Said{"1 received 2"});
+  EXPECT_EQ(say(1, Type::push, 1, bytes(0, 100)), (Said{"1 received 1", "0 committed 1", "1 committed 1", "0 committed 2", "1 committed 2"}));
+  EXPECT_EQ(server_.value(0), bytes(2, 200));
+}
+
+class AsyncServerTest : public ServerTest {
+ protected:
+  AsyncServerTest() : ServerTest({.kind = Consistency::Kind::async}) {}
+};
+
+TEST_F(AsyncServerTest, CommitsEachContributionAlone) {
+  say(0, Type::init, 0, bytes(0, 0));
+  EXPECT_EQ(say(1, Type::push, 1, bytes(1, 2)), (Said{"1 received 1", "1 committed 1"}));
+  EXPECT_EQ(server_.version(0), 1u);
+  EXPECT_EQ(say(1, Type::push, 1, bytes(1, 2)), Said{"1 committed 1"});
+  EXPECT_EQ(say(0, Type::pull, 1, "", 0, 1), Said{});  // of its own pushes the first is not there
+  EXPECT_EQ(say(0, Type::push, 1, bytes(5, 6)), (Said{"0 received 1", "0 committed 1", "0 value 2"}));
+  EXPECT_EQ(value_, bytes(5, 6));
+}
+
+TEST_F(AsyncServerTest, KeepsTheOrderOfAWorker) {
+  say(0, Type::init, 0, bytes(0, 0));
+  EXPECT_EQ(say(0, Type::push, 2, bytes(2, 2)), Said{"0 received 2"});
+  EXPECT_EQ(say(0, Type::push, 1, bytes(1, 1)), (Said{"0 received 1", "0 committed 1", "0 committed 2"}));
+  EXPECT_EQ(server_.value(0), bytes(2, 2));
+}
+
+class PartsServerTest : public ServerTest {
+ protected:
+  PartsServerTest() : ServerTest({}, 6) {}  // shards 0-2 and 3-5: two parts each
+};
+
+// ((0,1), (2, 3)), (4, 5), where each bracket is a sum; 2 and 3 come from different workers.
+TEST_F(PartsServerTest, AddsPartsByTheTree) {
+  const float big = 16777216;  // 2^24: big + 1 is big
+  say(0, Type::init, 0, bytes(0, 0));
+  say(1, Type::push, 1, bytes(0, 0), 1);
+  say(1, Type::push, 1, bytes(1, 1), 0);
+  say(0, Type::push, 1, bytes(1, 0), 1);
+  say(0, Type::push, 1, bytes(big, big), 0);
+  EXPECT_EQ(server_.version(0), 1u);
+  EXPECT_EQ(server_.value(0), bytes(big + 2, big));
+  EXPECT_EQ(weights_, std::vector<uint64_t>{4});
+}
+
+}  // namespace
+}  // namespace mxc::kv

@@ -1,0 +1,47 @@
+// The transports that one suite of tests is run on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/kv/in_process.h"
+#include "runtime/kv/zeromq.h"
+
+namespace mxc::kv::test {
+
+// Makes endpoints of one network.
+using Endpoints = std::function<std::unique_ptr<Transport>()>;
+
+inline Endpoints in_process(const Faults& faults = {}) {
+  return [network = InProcessNetwork::create(faults)] { return network->endpoint(); };
+}
+
+inline Endpoints zeromq(const ZeroMqOptions& options) {
+  return [options] {
+    auto transport = make_zeromq_transport(options);
+    EXPECT_TRUE(transport.ok()) << transport.status();
+    return *std::move(transport);
+  };
+}
+
+inline Endpoints zeromq_with_keys() {
+  auto keys = make_keys();
+  EXPECT_TRUE(keys.ok()) << keys.status();
+  return zeromq({.keys = *keys, .largest_frame = 1 << 21});
+}
+
+// The next arrival that is none of `nothing`, within ten seconds.
+inline Arrival next(Transport& transport) {
+  auto arrival = transport.receive(std::chrono::seconds(10));
+  EXPECT_TRUE(arrival.ok()) << arrival.status();
+  return arrival.ok() ? *std::move(arrival) : Arrival{};
+}
+
+inline absl::Status say(Transport& transport, Peer peer, const std::vector<std::string>& frames) {
+  return transport.send(peer, std::vector<std::string_view>(frames.begin(), frames.end()));
+}
+
+}  // namespace mxc::kv::test

@@ -1,0 +1,195 @@
+// What a worker says, when, and to whom.
+#include "runtime/kv/worker.h"
+
+#include <gtest/gtest.h>
+
+namespace mxc::kv {
+namespace {
+
+using std::chrono::seconds;
+
+class WorkerTest : public testing::Test {
+ protected:
+  // Keys a, b and c of 8, 400 and 40 bytes, all on one server.
+  WorkerTest() : plan_(*make_plan({{"a", {2}, plan::DType::f32}, {"b", {100}, plan::DType::f32}, {"c", {10}, plan::DType::f32}}, {})), worker_(plan_, {.credit = 420}) {}
+
+  // All that is sent now: "type chunk step".
+  std::vector<std::string> sent() {
+    std::vector<std::string> said;
+    Request request;
+    while (worker_.send(now_, request)) {
+      said.push_back(std::string(name_of(request.header.type)) + " " + std::to_string(request.header.chunk) + " " + std::to_string(request.header.step));
+      payload_ = request.payload;
+    }
+    return said;
+  }
+  void hear(Type type, uint32_t chunk, uint64_t step, uint64_t sequence = 0, const std::string& payload = "") {
+    Message message;
+    message.header = {type, 0, 0, 0, 0, chunk, 0, step, sequence, 0};
+    message.payload = payload;
+    status_ = worker_.receive(0, message, now_, pulled_);
+  }
+  void open() {
+    EXPECT_EQ(sent(), Said{"open 0 " + std::to_string(plan_.hash)});
+    hear(Type::opened, 0, 0);
+  }
+  void push(uint32_t chunk, uint64_t step) { worker_.push(chunk, 0, step, 1, std::string(plan_.chunks[chunk].bytes, 'x'), -static_cast<int32_t>(chunk)); }
+
+  using Said = std::vector<std::string>;
+  CommunicationPlan plan_;
+  Worker worker_;
+  Time now_ = seconds(100);
+  std::vector<Pulled> pulled_;
+  std::string payload_;
+  absl::Status status_;
+};
+
+TEST_F(WorkerTest, OpensFirst) {
+  push(0, 1);
+  EXPECT_EQ(sent(), Said{"open 0 " + std::to_string(plan_.hash)});
+  EXPECT_EQ(sent(), Said{});
+  hear(Type::opened, 0, 0);
+  EXPECT_EQ(sent(), Said{"push 0 1"});
+}
+
+TEST_F(WorkerTest, SendsWhatIsUsedFirstFirst) {
+  open();
+  push(2, 1);
+  push(0, 1);
+  EXPECT_EQ(sent(), (Said{"push 0 1", "push 2 1"}));
+}
+
+// Credit of 420 bytes: 8 and 400 are on their way, 40 more wait until the server has the 400.
+TEST_F(WorkerTest, WaitsForCredit) {
+  open();
+  push(0, 1);
+  push(1, 1);
+  push(2, 1);
+  EXPECT_EQ(sent(), (Said{"push 0 1", "push 1 1"}));
+  EXPECT_EQ(worker_.bytes_on_the_way(0), 408);
+  worker_.pull(1, 0, 1);
+  EXPECT_EQ(sent(), Said{"pull 0 1"});  // what carries nothing needs no credit
+  hear(Type::received, 1, 1);
+  EXPECT_EQ(worker_.bytes_on_the_way(0), 8);
+  EXPECT_EQ(sent(), Said{"push 2 1"});
+}
+
+TEST_F(WorkerTest, AChunkBeyondTheCreditTravelsAlone) {
+  Worker worker(plan_, {.credit = 10});
+  Request request;
+  ASSERT_TRUE(worker.send(now_, request));
+  Message opened;
+  opened.header.type = Type::opened;
+  ASSERT_TRUE(worker.receive(0, opened, now_, pulled_).ok());
+  worker.push(1, 0, 1, 1, std::string(400, 'x'), 0);
+  EXPECT_TRUE(worker.send(now_, request));
+}
+
+TEST_F(WorkerTest, KeepsContributionsUntilTheyAreCommitted) {
+  open();
+  push(0, 1);
+  sent();
+  hear(Type::received, 0, 1);
+  EXPECT_FALSE(worker_.is_idle());
+  hear(Type::committed, 0, 1);
+  EXPECT_TRUE(worker_.is_idle());
+  EXPECT_EQ(worker_.committed(0), 1u);
+}
+
+TEST_F(WorkerTest, AsksWhatHasBecomeOfThem) {
+  open();
+  push(0, 1);
+  EXPECT_EQ(sent(), Said{"push 0 1"});
+  EXPECT_EQ(worker_.next_time(), now_ + seconds(1));
+  now_ += seconds(1);
+  EXPECT_EQ(sent(), Said{"probe 0 1"});
+  EXPECT_EQ(payload_, "");
+  hear(Type::missing, 0, 1);
+  EXPECT_EQ(sent(), Said{"push 0 1"});
+  EXPECT_EQ(payload_, std::string(8, 'x'));
+}
+
+// Or lost bytes would hold back themselves.
+TEST_F(WorkerTest, WhatIsMissingTakesNoCredit) {
+  open();
+  push(1, 1);
+  push(2, 1);
+  EXPECT_EQ(sent(), Said{"push 1 1"});
+  now_ += seconds(1);
+  EXPECT_EQ(sent(), Said{"probe 1 1"});
+  hear(Type::missing, 1, 1);
+  EXPECT_EQ(worker_.bytes_on_the_way(0), 0);
+  EXPECT_EQ(sent(), Said{"push 1 1"});
+}
+
+TEST_F(WorkerTest, IsMorePatientEachTime) {
+  open();
+  worker_.pull(1, 0, 0);
+  std::vector<int> times;
+  const Time begin = now_;
+  for (int second = 0; second < 40; ++second, now_ += seconds(1))
+    if (!sent().empty()) times.push_back(static_cast<int>((now_ - begin) / seconds(1)));
+  EXPECT_EQ(times, (std::vector<int>{0, 1, 3, 7, 15, 31}));
+}
+
+TEST_F(WorkerTest, SaysEverythingAgainWhenTheConnectionIsLost) {
+  open();
+  push(0, 1);
+  push(1, 1);
+  push(2, 1);
+  worker_.pull(9, 0, 1);
+  sent();
+  worker_.lost(0);
+  EXPECT_EQ(worker_.bytes_on_the_way(0), 0);
+  open();
+  EXPECT_EQ(sent(), (Said{"pull 0 1", "probe 0 1", "probe 1 1", "push 2 1"}));
+}
+
+TEST_F(WorkerTest, AValueIsPulledOnce) {
+  open();
+  worker_.pull(9, 0, 0);
+  sent();
+  hear(Type::value, 0, 3, 9, "12345678");
+  hear(Type::value, 0, 3, 9, "12345678");
+  ASSERT_EQ(pulled_.size(), 1u);
+  EXPECT_EQ(pulled_[0].ticket, 9u);
+  EXPECT_EQ(pulled_[0].version, 3u);
+}
+
+TEST_F(WorkerTest, TheWindowIsWhatMayBeUncommitted) {
+  EXPECT_TRUE(worker_.has_room(0, 1));
+  push(0, 1);
+  push(0, 2);
+  EXPECT_FALSE(worker_.has_room(0, 3));
+  EXPECT_TRUE(worker_.has_room(1, 1));
+  hear(Type::committed, 0, 1);
+  EXPECT_TRUE(worker_.has_room(0, 3));
+}
+
+TEST_F(WorkerTest, BoundedPullsAskForLess) {
+  Worker worker(plan_, {.consistency = {.staleness = 2}});
+  Request request;
+  ASSERT_TRUE(worker.send(now_, request));
+  Message opened;
+  opened.header.type = Type::opened;
+  ASSERT_TRUE(worker.receive(0, opened, now_, pulled_).ok());
+  for (auto [step, asked] : {std::pair<uint64_t, uint64_t>{1, 0}, {2, 0}, {5, 3}}) {
+    worker.pull(step, 0, step);
+    ASSERT_TRUE(worker.send(now_, request));
+    EXPECT_EQ(request.header.step, asked);
+  }
+}
+
+TEST_F(WorkerTest, ARefusalEndsIt) {
+  hear(Type::refused, 0, 0, 0, "another plan");
+  EXPECT_EQ(status_.message(), "another plan");
+  EXPECT_EQ(status_.code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(WorkerTest, WhatServersDoNotSayIsAnError) {
+  hear(Type::push, 0, 1);
+  EXPECT_EQ(status_.message(), "push: workers take no such messages");
+}
+
+}  // namespace
+}  // namespace mxc::kv
