@@ -63,7 +63,7 @@ frontend::StageOptions stageOptions(const CompileOptions& options, const std::st
   stage.dims = options.dims;
   stage.host_compiler = options.host_compiler;
   stage.include_directory = installRoot() + "/include";
-  stage.runner = installRoot() + "/lib/mxc-stage";
+  stage.runner = installRoot() + "/lib/mxc/mxc-stage";
   stage.work_directory = folder;
   stage.time_limit_seconds = options.stage_time_limit_seconds;
   stage.memory_limit_bytes = options.stage_memory_limit_bytes;

@@ -11,7 +11,8 @@ namespace mxc::driver {
 
 class DiagnosticPrinter;
 
-// The folder above the one that mxc lies in: it holds include/ and lib/.
+// The folder above the one that mxc lies in: it holds include/mxc/ and lib/mxc/. Both in a build and
+// where mxc is installed, so that an installation can be moved.
 std::string installRoot();
 
 // A folder for intermediate files: a fresh one that is removed with what is in it when this goes or mxc is interrupted, or the one named `kept`, which stays.

@@ -40,7 +40,7 @@ std::vector<std::string> partsOf(const HeaderFacts& facts, const Target& target,
 // Their bitcode for a target. Nothing after an error, which has been printed.
 std::optional<std::vector<std::string>> readBitcode(const Target& target, const HeaderFacts& facts, bool multiversion,
                                                     DiagnosticPrinter& printer) {
-  std::string folder = installRoot() + "/lib/embed/" + target.name;
+  std::string folder = installRoot() + "/lib/mxc/embed/" + target.name;
   std::vector<std::string> bitcode;
   for (const std::string& part : partsOf(facts, target, multiversion)) {
     auto bytes = readWholeFile(folder + "/" + part + ".bc");

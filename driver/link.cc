@@ -1,4 +1,4 @@
-// The arguments behind the object files are those that the build wrote down in lib/link_runtime.txt (the trainer) and lib/link_main.txt: one a line;
+// The arguments behind the object files are those that the build wrote down in lib/mxc: link_runtime.txt (the trainer) and link_main.txt, one a line;
 // names of archives stand relative to that file's folder.
 #include "driver/link.h"
 
@@ -11,7 +11,7 @@ using frontend::Fault;
 
 std::vector<std::string> linkCommand(const std::vector<std::string>& objects, Runtime runtime, const std::string& program,
                                      const CompileOptions& options, DiagnosticPrinter& printer) {
-  std::string folder = installRoot() + "/lib/";
+  std::string folder = installRoot() + "/lib/mxc/";
   auto list = readWholeFile(folder + (runtime == Runtime::trainer ? "link_runtime.txt" : "link_main.txt"));
   if (!list)
     return printer.error(Fault::internal, "the runtime is not installed: " + llvm::toString(list.takeError())),

@@ -104,6 +104,11 @@ std::optional<Arrays> LoadedLibrary::run(const Arrays& inputs, DiagnosticPrinter
   Arrays results;
   for (const plan::Binding& binding : plan().outputs(graph)) {
     const plan::Buffer& buffer = plan().buffer(binding.buffer);
+    if (buffer.batch_axis > 0 && *count != graph.batch) {
+      printer.error(Fault::unsupported, "'" + std::string(plan().text(binding.name)) + "': its samples do not lie one after another, so it is had for " +
+                                            std::to_string(graph.batch) + " samples alone, a whole batch");
+      return std::nullopt;
+    }
     io::NpyArray array{buffer.dtype, shapeFor(buffer, *count), ""};
     array.bytes.resize(buffer.batch_axis == 0 ? buffer.bytes / graph.batch * *count : buffer.bytes);
     results[plan().text(binding.name)] = std::move(array);

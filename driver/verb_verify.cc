@@ -1,9 +1,11 @@
-// mxc verify: runs a model with its parameters on inputs of a file and compares what comes out with what the file says should.
+// mxc verify: runs a model with its parameters on inputs of a file and compares what comes out with what the file says should: its outputs,
+// and tensors within, each in the order of computation, so that the first that differs is the one to look at.
 #include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "driver/array_files.h"
 #include "driver/compile_flags.h"
+#include "driver/inner_tensors.h"
 #include "driver/loaded_library.h"
 #include "driver/verbs.h"
 #include "llvm/Support/Format.h"
@@ -40,29 +42,64 @@ std::string shortly(double number) {
   return text;
 }
 
-// Compares a tensor and says how it went. False if it differs, which has been printed.
-bool compare(const std::string& name, const io::NpyArray& found, const io::NpyArray& expected, const VerifyOptions& options,
-             DiagnosticPrinter& printer) {
-  auto fail = [&](const std::string& what) { return printer.error(Fault::input, "output '" + name + "' " + what), false; };
-  if (found.shape != expected.shape)
-    return fail("is " + io::described(found.dtype, found.shape) + ", expected " + io::described(expected.dtype, expected.shape));
-  if (expected.dtype == plan::DType::f16 || found.dtype == plan::DType::f16 || found.dtype == plan::DType::bf16)
-    return printer.error(Fault::unsupported, "output '" + name + "': numbers of 16 bits are not compared"), false;
-  const int64_t count = static_cast<int64_t>(found.bytes.size()) / core::dtype_bytes(found.dtype);
-  int64_t first = -1, differ = 0;
+// Where to look for a difference of an output, if the reference has no other arrays.
+std::string howToGetFurther(const std::vector<std::string>& inner) {
+  constexpr size_t kShown = 4;
+  std::string names;
+  for (size_t i = 0; i < std::min(kShown, inner.size()); ++i) names += (i ? ", " : "") + inner[i];
+  if (inner.size() > kShown) names += " and " + std::to_string(inner.size() - kShown) + " more that mxc compile --emit=graph names";
+  return "arrays for tensors within the model show where the difference begins: " + names;
+}
+
+// How two arrays of one shape differ.
+struct Difference {
+  int64_t count = 0, differ = 0;  // numbers; those that differ by more than they may
+  int64_t first = -1;             // of those
   double largest = 0;
-  for (int64_t i = 0; i < count; ++i) {
+};
+
+Difference difference(const io::NpyArray& found, const io::NpyArray& expected, const VerifyOptions& options) {
+  Difference result;
+  result.count = static_cast<int64_t>(found.bytes.size()) / core::dtype_bytes(found.dtype);
+  for (int64_t i = 0; i < result.count; ++i) {
     double a = numberAt(found, i), b = numberAt(expected, i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     double distance = std::fabs(a - b);
-    if (!(distance <= options.absolute + options.relative * std::fabs(b)) && differ++ == 0) first = i;
-    largest = std::fmax(largest, distance);
+    if (!(distance <= options.absolute + options.relative * std::fabs(b)) && result.differ++ == 0) result.first = i;
+    result.largest = std::fmax(result.largest, distance);
   }
-  if (differ > 0)
-    return fail("differs at " + placeOf(found.shape, first) + ": " + shortly(numberAt(found, first)) + ", expected " +
-                shortly(numberAt(expected, first)) + "; " + std::to_string(differ) + " of " + std::to_string(count) +
-                " numbers differ, by " + shortly(largest) + " at most");
-  llvm::outs() << name << ": " << count << " numbers agree, the largest difference is " << shortly(largest) << "\n";
+  return result;
+}
+
+// An error about a tensor, at its line if it lies within the model. `further`: a note, if not empty.
+bool differs(const ReferencedTensor& tensor, const std::string& what, const std::string& further, DiagnosticPrinter& printer) {
+  frontend::Diagnostic error;
+  error.message = (tensor.output ? "output '" : "'") + tensor.name + "' " + what;
+  if (!tensor.output) {
+    error.place = tensor.place;
+    error.word = tensor.op;
+  }
+  if (!further.empty()) error.notes.push_back({{}, further});
+  printer.print(error);
+  return false;
+}
+
+// Compares a tensor and says how it went. False if it differs, which has been printed, with `further` as a note.
+bool compare(const ReferencedTensor& tensor, const io::NpyArray& found, const io::NpyArray& expected, const VerifyOptions& options,
+             const std::string& further, DiagnosticPrinter& printer) {
+  if (found.shape != expected.shape)
+    return differs(tensor, "is " + io::described(found.dtype, found.shape) + ", expected " + io::described(expected.dtype, expected.shape), "",
+                   printer);
+  if (expected.dtype == plan::DType::f16 || found.dtype == plan::DType::f16 || found.dtype == plan::DType::bf16)
+    return printer.error(Fault::unsupported, "'" + tensor.name + "': numbers of 16 bits are not compared"), false;
+  const Difference all = difference(found, expected, options);
+  if (all.differ > 0)
+    return differs(tensor,
+                   "differs at " + placeOf(found.shape, all.first) + ": " + shortly(numberAt(found, all.first)) + ", expected " +
+                       shortly(numberAt(expected, all.first)) + "; " + std::to_string(all.differ) + " of " + std::to_string(all.count) +
+                       " numbers differ, by " + shortly(all.largest) + " at most",
+                   further, printer);
+  llvm::outs() << tensor.name << ": " << all.count << " numbers agree, the largest difference is " << shortly(all.largest) << "\n";
   return true;
 }
 
@@ -73,28 +110,32 @@ void verify(CompileFlags& flags, const VerifyOptions& options, DiagnosticPrinter
   auto data = readArchive(options.data, printer);
   if (!data) return;
   flags.options.params = options.params;
-  auto library = LoadedLibrary::make(flags.options, work, printer);
-  auto results = library ? library->run(*data, printer) : std::nullopt;
-  if (!results) return;
-  int compared = 0;
-  for (const plan::Binding& binding : library->plan().outputs(library->plan().graph(0))) {
-    std::string name = library->plan().text(binding.name);
-    auto expected = data->find(name);
-    if (expected == data->end()) continue;
-    if (!compare(name, results->at(name), expected->second, options, printer)) return;
-    ++compared;
+  std::vector<std::string> inner;
+  std::vector<ReferencedTensor> tensors;
+  if (!flags.options.show_commands) {
+    auto exposed = exposeTensors(flags.options, *data, work, inner, printer);
+    if (!exposed) return;
+    tensors = std::move(*exposed);
   }
-  if (compared == 0) printer.error(Fault::input, options.data + ": there is no array for any output of the model");
+  auto library = LoadedLibrary::make(flags.options, work, printer);
+  if (!library) return;
+  if (tensors.empty()) return printer.error(Fault::input, options.data + ": there is no array for any output or tensor of the model");
+  auto results = library->run(*data, printer);
+  if (!results) return;
+  const bool outputs_alone = std::all_of(tensors.begin(), tensors.end(), [](const ReferencedTensor& tensor) { return tensor.output; });
+  std::string further = outputs_alone && !inner.empty() ? howToGetFurther(inner) : "";
+  for (const ReferencedTensor& tensor : tensors)
+    if (!compare(tensor, results->at(tensor.name), data->at(tensor.name), options, further, printer)) return;
 }
 
 }  // namespace
 
 void addVerifyVerb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("verify", "Run a trained model on given inputs and compare its outputs with given ones");
+  CLI::App* verb = app.add_subcommand("verify", "Run a trained model on given inputs and compare its outputs, and tensors within, with given ones");
   auto flags = std::make_shared<CompileFlags>(*verb);
   auto options = std::make_shared<VerifyOptions>();
   verb->add_option("--params", options->params, "The trained parameters")->type_name("FILE")->required();
-  verb->add_option("--data", options->data, "NumPy's .npz with an array for each input, and for the outputs to compare")
+  verb->add_option("--data", options->data, "NumPy's .npz with an array for each input, and for what is to be compared: outputs, and tensors within the model by the names that --emit=graph has")
       ->type_name("FILE")
       ->required();
   verb->add_option("--rtol", options->relative, "How much a number may differ, as a part of the expected one")

@@ -1,4 +1,4 @@
-# Writes lists into ${PROJECT_BINARY_DIR}/lib: what to add to a link line, after object files, to make a program. link_runtime.txt goes
+# Writes lists into ${MXC_OWN_FOLDER}: what to add to a link line, after object files, to make a program. link_runtime.txt goes
 # with a model's object file and the standard trainer, link_main.txt (driver/CMakeLists.txt) with a main of the user's own.
 # One argument a line, in order. Arguments are literal but for archives of ours, which stand relative to the folder of
 # the file itself ("libmxc_runtime_io.a"); everything else starts with '-'. Libraries of the system are linked as static
@@ -111,8 +111,10 @@ function(mxc_write_link_file root file)
     string(APPEND text "${line}\n")
   endforeach()
   string(APPEND text "-Wl,--end-group\n-static-libstdc++\n-static-libgcc\n-pthread\n-lm\n")
-  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/lib/${file} CONTENT "${text}")
+  file(GENERATE OUTPUT ${MXC_OWN_FOLDER}/${file} CONTENT "${text}")
   foreach(target ${ours})
-    set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+    set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${MXC_OWN_FOLDER})
   endforeach()
+  # All archives that are installed (packaging/CMakeLists.txt).
+  set_property(GLOBAL APPEND PROPERTY MXC_ARCHIVES ${ours})
 endfunction()

@@ -91,8 +91,9 @@ class Verify(unittest.TestCase):
         return run(MXC, "verify", LENET, "--params", "lenet.safetensors", "--data", "reference.npz", *flags, cwd=self.folder, code=code)
 
     def test_agrees(self):
-        shown = self.verify(probability=self.expected, hidden=self.images).stdout
-        self.assertEqual(shown, f"probability: {SAMPLES * 10} numbers agree, the largest difference is 0\n")
+        shown = self.verify(probability=self.expected)
+        self.assertEqual(shown.stdout, f"probability: {SAMPLES * 10} numbers agree, the largest difference is 0\n")
+        self.assertEqual(shown.stderr, "")
         near = self.verify(probability=self.expected.astype("f8") * (1 + 5e-5)).stdout
         self.assertRegex(near, rf"^probability: {SAMPLES * 10} numbers agree, the largest difference is \de-0\d\n|\d\.\d+e-0\d\n$")
 
@@ -101,18 +102,85 @@ class Verify(unittest.TestCase):
         other[3, 7] += 0.25
         other[70, 0] = numpy.nan
         shown = self.verify(probability=other, code=1).stderr
-        self.assertRegex(shown, r"^mxc: error: output 'probability' differs at \[3, 7\]: [0-9.]+, expected [0-9.]+; 2 of 710 numbers differ, by 0\.25 at most\n$")
+        self.assertRegex(shown, r"^mxc: error: output 'probability' differs at \[3, 7\]: [0-9.]+, expected [0-9.]+; 2 of 710 numbers differ, by 0\.25 at most\n"
+                                r"mxc: note: arrays for tensors within the model show where the difference begins: conv2d0, tanh0, max_pool0, conv2d1 "
+                                r"and \d+ more that mxc compile --emit=graph names\n$")
         self.assertEqual(self.verify("--atol", 0.3, probability=self.expected + 0.25, code=0).stderr, "")
         self.assertIn("differs at [0, 0]", self.verify("--rtol", 0, "--atol", 0, probability=self.expected * (1 + 1e-6), code=1).stderr)
 
     def test_wrong_references(self):
-        self.assertEqual(self.verify(code=1).stderr, "mxc: error: reference.npz: there is no array for any output of the model\n")
+        self.assertEqual(self.verify(code=1).stderr, "mxc: error: reference.npz: there is no array for any output or tensor of the model\n")
         self.assertEqual(self.verify(probability=self.expected[:, 1:], code=1).stderr,
                          f"mxc: error: output 'probability' is {SAMPLES}x10 f32, expected {SAMPLES}x9 f32\n")
         self.assertEqual(self.verify(probability=self.expected.astype("f2"), code=3).stderr,
-                         "mxc: error: output 'probability': numbers of 16 bits are not compared\n")
+                         "mxc: error: 'probability': numbers of 16 bits are not compared\n")
+        self.assertEqual(self.verify(probability=self.expected, hidden=self.images, label=self.images, **{"dense0.bias": self.images}).stderr,
+                         "mxc: warning: the array 'hidden' is no tensor of the model, and is not compared\n")
         missing = run(MXC, "verify", LENET, "--params", "lenet.safetensors", "--data", "nowhere.npz", cwd=self.folder, code=1).stderr
         self.assertEqual(missing, "mxc: error: nowhere.npz: No such file or directory\n")
+
+
+def convolved(images, weight, bias):
+    """By the definition, in double: filters slide over the pictures, nothing is padded."""
+    windows = numpy.lib.stride_tricks.sliding_window_view(images.astype("f8"), weight.shape[2:], axis=(2, 3))
+    return numpy.einsum("nchwij,fcij->nfhw", windows, weight.astype("f8"), optimize=True) + bias.astype("f8")[:, None, None]
+
+
+def pooled(values):
+    n, c, h, w = values.shape
+    return values.reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5))
+
+
+class VerifyWithin(unittest.TestCase):
+    """Tensors within the model, against NumPy in double."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = lenet()
+        cls.images = numpy.load(cls.folder / "images.npz")["image"]
+        trained, _ = safetensors_file.read(cls.folder / "lenet.safetensors")
+        cls.tensors = {"conv2d0": convolved(cls.images, trained["conv2d0.weight"], trained["conv2d0.bias"])}
+        cls.tensors["tanh0"] = numpy.tanh(cls.tensors["conv2d0"])
+        cls.tensors["max_pool0"] = pooled(cls.tensors["tanh0"])
+        cls.tensors["conv2d1"] = convolved(cls.tensors["max_pool0"], trained["conv2d1.weight"], trained["conv2d1.bias"])
+        cls.probability = predict(cls.folder, 64)
+
+    def verify(self, code=0, model=LENET, **arrays):
+        numpy.savez(self.folder / "within.npz", **arrays)
+        return run(MXC, "verify", model, "--params", "lenet.safetensors", "--data", "within.npz", cwd=self.folder, code=code)
+
+    def test_agrees_in_the_order_of_computation(self):
+        shown = self.verify(image=self.images, probability=self.probability, **self.tensors).stdout.splitlines()
+        self.assertEqual([line.split(":")[0] for line in shown], ["conv2d0", "tanh0", "max_pool0", "conv2d1", "probability"])
+        for line, (name, tensor) in zip(shown, self.tensors.items()):
+            self.assertIn(f"{name}: {tensor.size} numbers agree", line)
+
+    def test_the_first_that_differs_is_named_with_its_line(self):
+        wrong = {name: tensor.copy() for name, tensor in self.tensors.items()}
+        wrong["max_pool0"][3, 7, 2, 1] += 0.25
+        wrong["conv2d1"] += 1
+        shown = self.verify(image=self.images, probability=self.probability + 1, code=1, **wrong)
+        self.assertEqual([line.split(":")[0] for line in shown.stdout.splitlines()], ["conv2d0", "tanh0"])
+        line = next(i for i, text in enumerate(LENET.read_text().splitlines(), 1) if "filters = 20" in text)
+        first, source, caret = shown.stderr.splitlines()
+        self.assertRegex(first, rf"^{LENET}:{line}:14: error: 'max_pool0' differs at \[3, 7, 2, 1\]: [-0-9.]+, expected [-0-9.]+; 1 of {wrong['max_pool0'].size} "
+                                r"numbers differ, by 0\.25 at most$")
+        self.assertEqual(source, LENET.read_text().splitlines()[line - 1])
+        self.assertEqual(caret, " " * 13 + "^" + "~" * 7)
+
+    def test_one_of_several_results(self):
+        (self.folder / "halves.cpp").write_text("""#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(halves) {
+  std::vector<Symbol> parts = split(input("x", {batch(4), 6}), {.parts = 2});
+  output("y", parts[0] * parts[1]);
+}
+""")
+        x = numpy.arange(12, dtype="f4").reshape(2, 6)
+        shown = self.verify(model="halves.cpp", x=x, **{"split0.0": x[:, :3], "split0.1": x[:, 3:]}).stdout
+        self.assertEqual(shown, "".join(f"split0.{k}: 6 numbers agree, the largest difference is 0\n" for k in (0, 1)))
+        self.assertIn("'split0.1' differs at [0, 0]: 3, expected 4; 6 of 6",
+                      self.verify(model="halves.cpp", code=1, x=x, **{"split0.0": x[:, :3], "split0.1": x[:, 3:] + 1}).stderr)
 
 
 if __name__ == "__main__":

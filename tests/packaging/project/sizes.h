@@ -1,0 +1,2 @@
+constexpr int kUnits = 1;
+constexpr double kFactor = 1;
