@@ -50,7 +50,7 @@ class Graph {
     for (int64_t i = 0; i < static_cast<int64_t>(nodes_.size()); ++i)
       for (const auto& [edge, name] : resultsOf(i)) {
         if (!known_.insert(name).second || !computed(i)) continue;
-        inner.push_back(name);
+        if (edge.result == 0) inner.push_back(name);
         if (!reference.count(name)) continue;
         found.push_back({edge, describe(edge, name, false)});
         json::Object output{{"name", name}, {"value", json::Array{edge.node, edge.result}}};
@@ -76,9 +76,8 @@ class Graph {
     if (!nodes_[node]) return {};
     const int64_t count = nodes_[node]->getInteger("results").value_or(1);
     std::string name = textOf(*nodes_[node], "name");
-    if (count == 1) return {{{node, 0}, name}};
     std::vector<std::pair<Edge, std::string>> results;
-    for (int64_t k = 0; k < count; ++k) results.push_back({{node, k}, name + "." + std::to_string(k)});
+    for (int64_t k = 0; k < count; ++k) results.push_back({{node, k}, k == 0 ? name : name + "." + std::to_string(k)});
     return results;
   }
 

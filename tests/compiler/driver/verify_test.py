@@ -145,9 +145,9 @@ class VerifyWithin(unittest.TestCase):
         cls.tensors["conv2d1"] = convolved(cls.tensors["max_pool0"], trained["conv2d1.weight"], trained["conv2d1.bias"])
         cls.probability = predict(cls.folder, 64)
 
-    def verify(self, code=0, model=LENET, **arrays):
+    def verify(self, code=0, model=LENET, params="lenet.safetensors", **arrays):
         numpy.savez(self.folder / "within.npz", **arrays)
-        return run(MXC, "verify", model, "--params", "lenet.safetensors", "--data", "within.npz", cwd=self.folder, code=code)
+        return run(MXC, "verify", model, "--params", params, "--data", "within.npz", cwd=self.folder, code=code)
 
     def test_agrees_in_the_order_of_computation(self):
         shown = self.verify(image=self.images, probability=self.probability, **self.tensors).stdout.splitlines()
@@ -176,11 +176,13 @@ MXC_MODEL(halves) {
   output("y", parts[0] * parts[1]);
 }
 """)
+        safetensors_file.write(self.folder / "halves.safetensors", {})
+        halves = {"model": "halves.cpp", "params": "halves.safetensors"}
         x = numpy.arange(12, dtype="f4").reshape(2, 6)
-        shown = self.verify(model="halves.cpp", x=x, **{"split0.0": x[:, :3], "split0.1": x[:, 3:]}).stdout
-        self.assertEqual(shown, "".join(f"split0.{k}: 6 numbers agree, the largest difference is 0\n" for k in (0, 1)))
+        shown = self.verify(**halves, x=x, **{"split0": x[:, :3], "split0.1": x[:, 3:]}).stdout
+        self.assertEqual(shown, "".join(f"{name}: 6 numbers agree, the largest difference is 0\n" for name in ("split0", "split0.1")))
         self.assertIn("'split0.1' differs at [0, 0]: 3, expected 4; 6 of 6",
-                      self.verify(model="halves.cpp", code=1, x=x, **{"split0.0": x[:, :3], "split0.1": x[:, 3:] + 1}).stderr)
+                      self.verify(**halves, code=1, x=x, **{"split0": x[:, :3], "split0.1": x[:, 3:] + 1}).stderr)
 
 
 if __name__ == "__main__":
