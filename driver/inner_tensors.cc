@@ -45,7 +45,8 @@ class Graph {
     for (const json::Value& value : *outputs_) {
       const json::Object* output = value.getAsObject();
       if (!output || !known_.insert(textOf(*output, "name")).second) continue;
-      if (reference.count(textOf(*output, "name"))) found.push_back({readEdge(*output), describe(readEdge(*output), textOf(*output, "name"), true)});
+      if (reference.count(textOf(*output, "name")))
+        found.push_back({readEdge(*output), describe(readEdge(*output), textOf(*output, "name"), true)});
     }
     for (int64_t i = 0; i < static_cast<int64_t>(nodes_.size()); ++i)
       for (const auto& [edge, name] : resultsOf(i)) {
@@ -102,8 +103,9 @@ class Graph {
 
 }  // namespace
 
-std::optional<std::vector<ReferencedTensor>> exposeTensors(CompileOptions& options, const Arrays& reference, const WorkDirectory& work,
-                                                           std::vector<std::string>& inner, DiagnosticPrinter& printer) {
+std::optional<std::vector<ReferencedTensor>> exposeTensors(CompileOptions& options, const Arrays& reference,
+                                                           const WorkDirectory& work, std::vector<std::string>& inner,
+                                                           DiagnosticPrinter& printer) {
   CompileOptions staging = options;
   staging.emit = Emit::graph;
   staging.output = work.file("staged.json");
