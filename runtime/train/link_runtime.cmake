@@ -115,6 +115,6 @@ function(mxc_write_link_file root file)
   foreach(target ${ours})
     set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${MXC_OWN_FOLDER})
   endforeach()
-  # All archives that are installed (packaging/CMakeLists.txt).
+  # All archives that are installed (driver/packaging/CMakeLists.txt).
   set_property(GLOBAL APPEND PROPERTY MXC_ARCHIVES ${ours})
 endfunction()
