@@ -53,6 +53,13 @@ std::string outputPath(const CompileOptions& options) {
 
 bool isSymbolJson(const CompileOptions& options) { return llvm::sys::path::extension(options.source) == ".json"; }
 
+// A file's name as it stands in a rule for make.
+std::string makeName(llvm::StringRef file) {
+  std::string escaped;
+  for (char c : file) escaped += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
+  return escaped;
+}
+
 // Where -MD leaves the rule while the host compiler runs.
 constexpr llvm::StringRef kDependencies = "/model.d";
 
@@ -70,7 +77,7 @@ frontend::StageOptions stageOptions(const CompileOptions& options, const std::st
   stage.verbose = options.verbose;
   if (options.color != Color::automatic) stage.color = options.color == Color::always ? "always" : "never";
   if (options.dependencies) stage.dependencies = folder + kDependencies.str();
-  stage.dependency_target = options.dependency_target.empty() ? output : options.dependency_target;
+  stage.dependency_target = options.dependency_target.empty() ? makeName(output) : options.dependency_target;
   return stage;
 }
 
@@ -155,22 +162,20 @@ std::optional<Source> readSource(const CompileOptions& options, const std::strin
 
 // A rule for make, as compilers write it, with one more file that the target depends on.
 std::string withDependency(llvm::StringRef rule, llvm::StringRef file) {
-  std::string escaped;
-  for (char c : file) escaped += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
-  return rule.rtrim().str() + " \\\n  " + escaped + "\n";
+  return rule.rtrim().str() + " \\\n  " + makeName(file) + "\n";
 }
 
 // -MD: after the output, so that a rule stands for an output that is there.
 void writeDependencies(const CompileOptions& options, const std::string& output, const WorkDirectory& work,
                        DiagnosticPrinter& printer) {
-  std::string path = options.dependency_file, target = options.dependency_target.empty() ? output : options.dependency_target;
+  std::string path = options.dependency_file, target = options.dependency_target.empty() ? makeName(output) : options.dependency_target;
   if (path.empty()) {
     llvm::SmallString<128> name(output == "-" ? llvm::sys::path::stem(options.source) : llvm::StringRef(output));
     llvm::sys::path::replace_extension(name, "d");
     path = name.str().str();
   }
   if (isSymbolJson(options)) {
-    std::string rule = target + ": " + options.source + "\n";
+    std::string rule = target + ": " + makeName(options.source) + "\n";
     return writeOutput(path, options.params.empty() ? rule : withDependency(rule, options.params), printer);
   }
   auto rule = readWholeFile(work.path() + kDependencies.str());

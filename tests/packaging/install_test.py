@@ -167,7 +167,7 @@ class Models(Scratch):
 
     def check_rebuilds(self, generator):
         """Made again when the model, its includes, its parameters or mxc have changed, and not otherwise."""
-        source = self.project(generator.replace(" ", ""))
+        source = self.project(f"project of {generator}")  # with a space in its name
         self.configure(source, "-G", generator)
         out = source / "out"
 

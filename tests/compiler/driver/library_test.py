@@ -71,6 +71,12 @@ class Lenet(unittest.TestCase):
         self.assertTrue(rule.startswith("liblenet.a:"), rule)
         self.assertIn("lenet.cpp", rule)
         self.assertTrue(rule.endswith(" \\\n  with\\ space.safetensors\n"), rule)
+        shutil.copy(self.folder / "lenet.safetensors", folder / "lenet.safetensors")
+        run(MXC, "compile", LENET, "--params", "lenet.safetensors", "--emit=lib", "-MD", "-MF", "spaced.d", "-o", "lib with #space.a", cwd=folder)
+        self.assertTrue((folder / "spaced.d").read_text().startswith("lib\\ with\\ \\#space.a:"), (folder / "spaced.d").read_text())
+        run(MXC, "compile", LENET, "--emit=graph", "-o", "a graph.json", cwd=folder)
+        run(MXC, "compile", "a graph.json", "--params", "lenet.safetensors", "--emit=obj", "-MD", "-MF", "json.d", "-o", "l e.o", cwd=folder)
+        self.assertEqual((folder / "json.d").read_text(), "l\\ e.o: a\\ graph.json \\\n  lenet.safetensors\n")
 
     def test_a_file_with_a_main(self):
         source = ROOT / "examples/imperative_lenet/imperative_lenet.cpp"

@@ -184,6 +184,18 @@ MXC_MODEL(halves) {
         self.assertIn("'split0.1' differs at [0, 0]: 3, expected 4; 6 of 6",
                       self.verify(**halves, code=1, x=x, **{"split0": x[:, :3], "split0.1": x[:, 3:] + 1}).stderr)
 
+    def test_samples_that_do_not_lie_one_after_another(self):
+        (self.folder / "turned.cpp").write_text("""#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(turned) { output("y", transpose(input("x", {batch(4), 3}), {.axes = {1, 0}})); }
+""")
+        safetensors_file.write(self.folder / "turned.safetensors", {})
+        turned = {"model": "turned.cpp", "params": "turned.safetensors"}
+        x = numpy.arange(12, dtype="f4").reshape(4, 3)
+        self.assertEqual(self.verify(**turned, x=x, y=numpy.ascontiguousarray(x.T)).stdout, "y: 12 numbers agree, the largest difference is 0\n")
+        self.assertEqual(self.verify(**turned, x=x[:2], y=numpy.ascontiguousarray(x[:2].T), code=3).stderr,
+                         "mxc: error: 'y': its samples do not lie one after another, so it is had for 4 samples alone, a whole batch\n")
+
 
 if __name__ == "__main__":
     unittest.main()
