@@ -26,13 +26,14 @@ def build(root, build_folder, model, folder, weights="embed"):
     if not (folder / "trained.safetensors").exists():
         run(mxc, "compile", source, "--dim", "batch=2", "-o", "trainer", cwd=folder)
         run("./trainer", "train", "--data", "random:2", "--epochs", 1, "--save", "trained.safetensors", cwd=folder)
-    run(mxc, "compile", source, "--dim", "batch=1", "--params", "trained.safetensors", "--emit=lib", f"--weights={weights}", "-o", f"lib{model}.a", cwd=folder)
+    run(mxc, "compile", source, "--dim", "batch=1", "--params", "trained.safetensors", "--emit=lib", f"--weights={weights}", "-o", f"lib{model}.a",
+        cwd=folder)
     names = {"HEADER": f'"{model}.h"', "CREATE": f"{model}_create", "RUN": f"{model}_run", "INPUTS": f"{model}_inputs", "OUTPUTS": f"{model}_outputs",
              "ELEMENTS": f"{model.upper()}_INPUT_IMAGE_ELEMENTS", "RESULTS": f"{model.upper()}_OUTPUT_PROBABILITY_ELEMENTS"}
     if weights == "file":
         names |= {"MAP": f"{model}_map_weights", "USE": f"{model}_set_weights"}
-    run("cc", "-std=c99", "-O2", *(f"-D{name}={value}" for name, value in names.items()), f"-I{folder}", PROGRAM, f"lib{model}.a", "-lm", "-o", weights,
-        cwd=folder)
+    defines = [f"-D{name}={value}" for name, value in names.items()]
+    run("cc", "-std=c99", "-O2", *defines, f"-I{folder}", PROGRAM, f"lib{model}.a", "-lm", "-o", weights, cwd=folder)
     return [str(folder / weights)] + ([str(folder / f"{model}.weights")] if weights == "file" else [])
 
 

@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
       std::cerr << "recognize_cpp: " << digits_status_text(status) << "\n";
       return 1;
     }
-    out.write(reinterpret_cast<const char*>(probabilities.data()), count * static_cast<std::streamsize>(DIGITS_OUTPUT_PROBABILITY_ELEMENTS * sizeof(float)));
+    const std::size_t answers = static_cast<std::size_t>(count) * DIGITS_OUTPUT_PROBABILITY_ELEMENTS;
+    out.write(reinterpret_cast<const char*>(probabilities.data()), static_cast<std::streamsize>(answers * sizeof(float)));
   }
   return out.flush() ? 0 : 1;
 }

@@ -54,8 +54,8 @@ class Project(unittest.TestCase):
     def expected(self, model, shape, n):
         """What the trainer's predict gives for the pictures, n at once; the model has been built."""
         numpy.savez(self.out / "pictures.npz", image=self.pictures.reshape(shape))
-        run(f"./train_{model}", "predict", "--data", "npz:pictures.npz", "--load", f"{model}.safetensors", "--count", PICTURES, "--batch", n, "--output",
-            "expected.npz", cwd=self.out)
+        run(f"./train_{model}", "predict", "--data", "npz:pictures.npz", "--load", f"{model}.safetensors", "--count", PICTURES, "--batch", n,
+            "--output", "expected.npz", cwd=self.out)
         return numpy.load(self.out / "expected.npz")
 
     def probabilities(self, n):

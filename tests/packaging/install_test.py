@@ -95,8 +95,8 @@ class Moved(Scratch):
         images.tofile(self.folder / "images.f32")
         numpy.savez(self.folder / "images.npz", image=images)
         self.hidden("./recognize", "images.f32", "probability.f32", 4)
-        run("./trainer", "predict", "--data", "npz:images.npz", "--load", "digits.safetensors", "--count", 9, "--batch", 4, "--output", "expected.npz",
-            cwd=self.folder)
+        run("./trainer", "predict", "--data", "npz:images.npz", "--load", "digits.safetensors", "--count", 9, "--batch", 4,
+            "--output", "expected.npz", cwd=self.folder)
         expected = numpy.load(self.folder / "expected.npz")["probability"]
         self.assertEqual(expected.shape, (9, 10))
         self.assertEqual((self.folder / "probability.f32").read_bytes(), expected.tobytes())
@@ -135,7 +135,8 @@ class Moved(Scratch):
 
     def test_pkg_config(self):
         need("pkg-config")
-        ask = lambda *flags: run("pkg-config", *flags, "mxc", cwd=self.folder, PKG_CONFIG_PATH=str(self.folder / "moved/lib/pkgconfig")).stdout.strip()
+        files = str(self.folder / "moved/lib/pkgconfig")
+        ask = lambda flag: run("pkg-config", flag, "mxc", cwd=self.folder, PKG_CONFIG_PATH=files).stdout.strip()
         version = run(self.mxc, "--version", cwd=self.folder).stdout.split()[1]
         self.assertEqual(ask("--modversion"), version)
         self.assertEqual(pathlib.Path(ask("--variable=mxc")).resolve(), self.mxc.resolve())
@@ -160,7 +161,8 @@ class Models(Scratch):
         return source
 
     def write_params(self, source, bias):
-        safetensors_file.write(source / "net.safetensors", {"dense0.weight": numpy.array([[1, 10, 100]], "f4"), "dense0.bias": numpy.array([bias], "f4")})
+        safetensors_file.write(source / "net.safetensors",
+                               {"dense0.weight": numpy.array([[1, 10, 100]], "f4"), "dense0.bias": numpy.array([bias], "f4")})
 
     def configure(self, source, *flags, code=0):
         return run("cmake", "-S", source, "-B", source / "out", f"-DCMAKE_PREFIX_PATH={self.prefix}", *flags, cwd=self.folder, code=code)
@@ -256,10 +258,11 @@ class Package(Scratch):
         self.assertRegex(field("Depends"), r"libabsl-dev \(>= \d+\), libabsl-dev \(<< \d+\)")
         run("dpkg-deb", "-x", package, self.folder / "files", cwd=self.folder)
         files = {str(p.relative_to(self.folder / "files")) for p in (self.folder / "files").rglob("*") if not p.is_dir()}
-        self.assertEqual({"usr/" + str(p.relative_to(self.installed())) for p in self.installed().rglob("*") if not p.is_dir()}, files)
+        installed = {"usr/" + str(p.relative_to(self.installed())) for p in self.installed().rglob("*") if not p.is_dir()}
+        self.assertEqual({name.replace("site-functions", "vendor-completions") for name in installed}, files)
         self.assertLessEqual({"usr/bin/mxc", "usr/lib/mxc/mxc-stage", "usr/lib/mxc/link_runtime.txt", "usr/lib/mxc/embed/wasm32/run.bc",
                               "usr/include/mxc/mxc.h", "usr/lib/cmake/mxc/mxcConfig.cmake", "usr/lib/pkgconfig/mxc.pc",
-                              "usr/share/man/man1/mxc.1", "usr/share/doc/mxc/library.md"}, files)
+                              "usr/share/man/man1/mxc.1", "usr/share/zsh/vendor-completions/_mxc", "usr/share/doc/mxc/library.md"}, files)
         self.assertEqual({name for name in files if name.endswith((".d", ".o", ".gtest"))}, set())
         # A static archive that a program is linked with and that is not ours belongs to one of the packages.
         for listed in ("link_runtime.txt", "link_main.txt"):
