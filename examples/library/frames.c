@@ -74,26 +74,37 @@ static int ascending(const void* a, const void* b) {
   return (difference > 0) - (difference < 0);
 }
 
-/* Prints the latencies and writes the results. */
+/* Prints the latencies and writes the results, which end with it. */
 static int finish(viewer* self, const char* path) {
-  FILE* file = fopen(path, "wb");
-  if (self->status != 0 || !file) return 1;
-  qsort(self->latencies, (size_t)frames.total, sizeof(double), ascending);
-  printf("%-12s %ld frames, latency in ms: median %.3f, 99 %% %.3f, worst %.3f\n", self->name, frames.total, self->latencies[frames.total / 2],
-         self->latencies[frames.total * 99 / 100], self->latencies[frames.total - 1]);
-  fwrite(self->results, self->elements * sizeof(float), (size_t)frames.total, file);
-  return fclose(file) ? 1 : 0;
+  FILE* file = self->status == 0 ? fopen(path, "wb") : NULL;
+  int failed = !file;
+  if (self->status == 0 && !file) perror(path);
+  if (file) {
+    qsort(self->latencies, (size_t)frames.total, sizeof(double), ascending);
+    printf("%-12s %ld frames, latency in ms: median %.3f, 99 %% %.3f, worst %.3f\n", self->name, frames.total,
+           self->latencies[frames.total / 2], self->latencies[frames.total * 99 / 100], self->latencies[frames.total - 1]);
+    fwrite(self->results, self->elements * sizeof(float), (size_t)frames.total, file);
+    failed = fclose(file) != 0;
+  }
+  free(self->results);
+  free(self->latencies);
+  return failed;
 }
 
 int main(int argc, char** argv) {
-  FILE* file = argc >= 4 ? fopen(argv[1], "rb") : NULL;
+  FILE* file;
   double period = argc > 4 && atof(argv[4]) > 0 ? 1e3 / atof(argv[4]) : 2, start;
   viewer viewers[2] = {{"digits", look_digits, digits_create(), DIGITS_OUTPUT_PROBABILITY_ELEMENTS, NULL, NULL, 0},
                        {"autoencoder", look_autoencoder, autoencoder_create(), AUTOENCODER_OUTPUT_RESTORED_ELEMENTS, NULL, NULL, 0}};
   pthread_t threads[2];
-  if (!file) {
+  if (argc < 4) {
     fprintf(stderr, "usage: frames PICTURES PROBABILITIES RESTORED [FRAMES_PER_SECOND]\n");
     return 2;
+  }
+  file = fopen(argv[1], "rb");
+  if (!file) {
+    perror(argv[1]);
+    return 1;
   }
   fseek(file, 0, SEEK_END);
   frames.total = ftell(file) / (long)(kPixels * sizeof(float));
@@ -122,8 +133,11 @@ int main(int argc, char** argv) {
   for (int v = 0; v < 2; ++v) pthread_join(threads[v], NULL);
   fclose(file);
   int failed = finish(&viewers[0], argv[2]) | finish(&viewers[1], argv[3]);
+  if (viewers[0].status) fprintf(stderr, "frames: digits: %s\n", digits_status_text(viewers[0].status));
+  if (viewers[1].status) fprintf(stderr, "frames: autoencoder: %s\n", autoencoder_status_text(viewers[1].status));
   digits_destroy(viewers[0].context);
   autoencoder_destroy(viewers[1].context);
-  if (failed) fprintf(stderr, "frames: %s\n", viewers[0].status ? digits_status_text(viewers[0].status) : autoencoder_status_text(viewers[1].status));
+  free(frames.pictures);
+  free(frames.came);
   return failed;
 }

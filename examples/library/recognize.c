@@ -15,12 +15,17 @@ static float probabilities[DIGITS_BATCH * DIGITS_OUTPUT_PROBABILITY_ELEMENTS];
 int main(int argc, char** argv) {
   const size_t picture = DIGITS_INPUT_IMAGE_ELEMENTS * sizeof(float), answer = DIGITS_OUTPUT_PROBABILITY_ELEMENTS * sizeof(float);
   digits_context* net = digits_init(arena, sizeof arena);
-  FILE* in = argc == 4 ? fopen(argv[1], "rb") : NULL;
-  FILE* out = in ? fopen(argv[2], "wb") : NULL;
-  size_t n = out ? strtoul(argv[3], NULL, 10) : 0, count;
+  size_t n = argc == 4 ? strtoul(argv[3], NULL, 10) : 0, count;
+  FILE *in, *out;
   if (n < 1 || n > DIGITS_BATCH) {
     fprintf(stderr, "usage: recognize_c PICTURES PROBABILITIES N, N from 1 to %d\n", DIGITS_BATCH);
     return 2;
+  }
+  in = fopen(argv[1], "rb");
+  out = fopen(argv[2], "wb");
+  if (!in || !out) {
+    perror(in ? argv[2] : argv[1]);
+    return 1;
   }
   while ((count = fread(pictures, picture, n, in)) > 0) {
     digits_inputs inputs = {.image = pictures};
@@ -32,5 +37,6 @@ int main(int argc, char** argv) {
     }
     fwrite(probabilities, answer, count, out);
   }
+  fclose(in);
   return fclose(out) ? 1 : 0;
 }

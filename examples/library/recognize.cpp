@@ -19,6 +19,10 @@ int main(int argc, char** argv) {
   }
   std::ifstream in(argv[1], std::ios::binary);
   std::ofstream out(argv[2], std::ios::binary);
+  if (!in || !out) {
+    std::cerr << "recognize_cpp: cannot open " << argv[in ? 2 : 1] << "\n";
+    return 1;
+  }
   std::vector<float> pictures(n * DIGITS_INPUT_IMAGE_ELEMENTS), probabilities(n * DIGITS_OUTPUT_PROBABILITY_ELEMENTS);
   digits::model net;
   while (in.read(reinterpret_cast<char*>(pictures.data()), static_cast<std::streamsize>(pictures.size() * sizeof(float))), in.gcount() > 0) {
