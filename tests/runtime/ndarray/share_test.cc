@@ -84,7 +84,12 @@ std::vector<std::pair<std::string, std::vector<char>>> results(const NDArray& x,
 
 class Share : public testing::TestWithParam<Extents> {};
 INSTANTIATE_TEST_SUITE_P(Shapes, Share,
-                         testing::Values(Extents{2, 3, 50'021}, Extents{50'021, 3, 2}, Extents{7, 15'013, 2}, Extents{61, 59, 53}, Extents{3, 2, 30'000}));
+                         testing::Values(Extents{2, 3, 50'021}, Extents{50'021, 3, 2}, Extents{7, 15'013, 2}, Extents{61, 59, 53}, Extents{3, 2, 30'000}),
+                         [](const auto& info) {
+                           std::string name;
+                           for (const int64_t extent : info.param) name += (name.empty() ? "" : "x") + std::to_string(extent);
+                           return name;
+                         });
 
 TEST_P(Share, TheSameBitsWithAnyNumberOfThreads) {
   random::Generator generator(11);
