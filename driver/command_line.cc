@@ -160,7 +160,7 @@ int parseCommandLine(CLI::App& app, std::vector<std::string> arguments) {
   std::string wrong = wrongVerb(app, arguments);
   try {
     // What follows a program's own verb is the program's (CLI11's prefix command); a "--" before it is allowed and says nothing more.
-    if (!arguments.empty() && arguments.front() == "run")
+    if (!arguments.empty() && (arguments.front() == "run" || arguments.front() == "launch"))
       if (auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end())
         arguments.erase(separator);
     std::reverse(arguments.begin(), arguments.end());

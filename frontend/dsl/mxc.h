@@ -5,6 +5,7 @@
 #include "mxc/device.h"
 #include "mxc/error.h"
 #include "mxc/executor.h"
+#include "mxc/kvstore.h"
 #include "mxc/model.h"
 #include "mxc/ndarray.h"
 #include "mxc/ops.h"

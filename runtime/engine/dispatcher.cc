@@ -144,7 +144,7 @@ void Dispatcher::submit(Operation& operation, Lock& lock) {
 }
 
 void Dispatcher::wait_for_room(Lock& lock) {
-  if (options_.naive || inside_body()) return;
+  if (options_.naive || inside_body() || serves_operations) return;
   full_ = full_ || unfinished_ >= options_.run_ahead;
   if (!full_) return;
   const int64_t began = Trace::now();

@@ -13,6 +13,13 @@ namespace mxc::kv {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+// Is the port left to the network?
+bool is_open(const std::string& address) { return absl::EndsWith(address, ":0") || absl::EndsWith(address, ":*"); }
+
+}  // namespace
+
 // Two ends; an end is known to its endpoint by a number of its own.
 struct InProcessNetwork::Connection {
   Endpoint* ends[2] = {nullptr, nullptr};  // null: not there, or gone
@@ -43,7 +50,7 @@ class InProcessTransport : public Transport {
   absl::StatusOr<std::string> listen(const std::string& address) override {
     std::lock_guard lock(network_->mutex_);
     if (!self_.address.empty()) return absl::FailedPreconditionError("the endpoint listens already");
-    self_.address = absl::EndsWith(address, ":0") ? absl::StrCat(address.substr(0, address.size() - 1), network_->next_address_++) : address;
+    self_.address = is_open(address) ? absl::StrCat(address.substr(0, address.size() - 1), network_->next_address_++) : address;
     if (!network_->listening_.emplace(self_.address, &self_).second)
       return absl::AlreadyExistsError(absl::StrCat("cannot listen at ", std::exchange(self_.address, ""), ": it is taken"));
     return self_.address;

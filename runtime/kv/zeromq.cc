@@ -28,6 +28,7 @@ constexpr size_t kMostFrames = 8;         // of a message; what has more is not 
 constexpr size_t kMostStrangers = 4096;   // connections remembered
 // libzmq asks for memory for each message; blocks of this size and more would be mapped and unmapped each time.
 constexpr int kMapThreshold = 16 << 20;
+constexpr int64_t kSealing = 64;          // what CURVE adds to a frame at most
 constexpr char kZapAddress[] = "inproc://zeromq.zap.01";
 
 // A message of libzmq's.
@@ -51,7 +52,10 @@ class RawMessage {
 class ZeroMqTransport : public Transport {
  public:
   ZeroMqTransport(const ZeroMq& zmq, const ZeroMqOptions& options) : zmq_(zmq), options_(options) {}
-  ~ZeroMqTransport() override { close(Duration(0)); }
+  ~ZeroMqTransport() override {
+    close(Duration(0));
+    if (wake_ >= 0) ::close(wake_);  // not before: others may still wake it
+  }
 
   absl::Status start() {
     context_ = zmq_.ctx_new();
@@ -142,7 +146,6 @@ class ZeroMqTransport : public Transport {
     shut(router_, linger);
     if (zap_ != nullptr) zmq_.close(zap_);
     zmq_.ctx_term(std::exchange(context_, nullptr));
-    ::close(wake_);
   }
 
  private:
@@ -165,7 +168,7 @@ class ZeroMqTransport : public Transport {
   absl::Status open(Socket& socket, int type, const std::string& address) {
     socket.socket = zmq_.socket(context_, type);
     if (socket.socket == nullptr) return failed("the system grants no socket");
-    const int64_t largest = options_.largest_frame;
+    const int64_t largest = options_.largest_frame + kSealing;
     zmq_.setsockopt(socket.socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
     // Whoever is above sends no more than the plan and its credit allow.
     set(socket.socket, ZMQ_SNDHWM, 0);

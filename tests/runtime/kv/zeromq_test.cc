@@ -97,13 +97,25 @@ TEST(ZeroMqListening, WrongAddressesAreErrors) {
   EXPECT_EQ(one->connect("nonsense").status().message(), "cannot connect to nonsense: Invalid argument");
 }
 
+// CURVE makes frames larger on their way.
+TEST(ZeroMqLimits, AFrameOfTheLargestSizeArrives) {
+  for (const JobKeys& own : {JobKeys{}, keys()}) {
+    auto listener = endpoint({.keys = own, .largest_frame = 1000}), caller = endpoint({.keys = own, .largest_frame = 1000});
+    auto address = listener->listen(kLoopback);
+    ASSERT_TRUE(address.ok());
+    auto peer = caller->connect(*address);
+    ASSERT_TRUE(say(*caller, *peer, {std::string(1000, 'x')}).ok());
+    EXPECT_EQ(test::next(*listener).frames, std::vector<std::string>{std::string(1000, 'x')});
+  }
+}
+
 // A frame above the limit costs its sender the connection, and no memory.
 TEST(ZeroMqLimits, AFrameThatIsTooLargeIsNotTaken) {
   auto listener = endpoint({.largest_frame = 1000}), caller = endpoint({});
   auto address = listener->listen(kLoopback);
   ASSERT_TRUE(address.ok());
   auto peer = caller->connect(*address);
-  ASSERT_TRUE(say(*caller, *peer, {std::string(1001, 'x')}).ok());
+  ASSERT_TRUE(say(*caller, *peer, {std::string(1100, 'x')}).ok());
   auto arrival = caller->receive(milliseconds(3000));
   ASSERT_TRUE(arrival.ok());
   EXPECT_EQ(arrival->kind, Arrival::Kind::lost);

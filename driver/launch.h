@@ -1,0 +1,24 @@
+// A job of several processes on this machine: the program is started once as scheduler and once for each worker, with the variables by which
+// they find each other (runtime/kv/identity.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "driver/diagnostics.h"
+
+namespace mxc::driver {
+
+struct LaunchOptions {
+  int workers = 1;
+  int64_t shards = 0;  // of the job; 0: what the program says
+  std::vector<std::string> command;  // the program and its arguments
+};
+
+// Runs the job to its end; lines that workers write come out behind their rank, as "[2] line". When a worker fails, the others have a few
+// seconds to say why they end, and are ended then. Returns the exit code: 0 if all workers' are; else that of the one that failed first,
+// 128 + N if signal N ended it. What cannot be started is an error of `printer`.
+int launch(const LaunchOptions& options, DiagnosticPrinter& printer);
+
+}  // namespace mxc::driver

@@ -1,0 +1,72 @@
+// Member: a process's side of the conversation with the scheduler. A pure state machine. What is asked is said again with each heartbeat
+// until it is answered.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/kv/worker.h"
+
+namespace mxc::kv {
+
+struct MemberOptions {
+  std::string who;                                  // "host alpha, process 4711"
+  std::string scheduler;                            // its address, for messages
+  Duration beat = std::chrono::milliseconds(500);   // between heartbeats
+  Duration silence = std::chrono::seconds(2);       // after which the scheduler is gone
+  Duration gathering = std::chrono::seconds(60);    // in which it must have answered
+};
+
+// What the scheduler has said, when it is news.
+struct News {
+  enum class Kind : uint8_t { peers, barrier_passed, farewell, ended } kind = Kind::ended;
+  uint64_t number = 0;               // of the barrier
+  std::vector<std::string> servers;  // peers: their addresses
+  std::string why;                   // ended: the job has, or cannot go on
+};
+
+class Member {
+ public:
+  Member(const MemberOptions& options, Time now);
+
+  // ---- What is asked; goes with the next `send`
+  void seal(uint64_t hash, std::string address);
+  void meet(uint64_t barrier);
+  void leave();
+  // Ends the job, for this reason.
+  void fail(std::string why);
+  // The last step that has begun.
+  void progress(uint64_t step) { step_ = step > step_ ? step : step_; }
+
+  // ---- What happens
+  void receive(const Message& message, Time now, std::vector<News>& news);
+  void tick(Time now, std::vector<News>& news);
+  // The next message for the scheduler. False: none now. `text` is its payload.
+  bool send(Time now, Header& header, std::string& text);
+  // When `send` or `tick` has something to do, at the latest.
+  Time next_time() const;
+
+ private:
+  struct Said {
+    Type type;
+    uint64_t step = 0;
+    std::string text;
+  };
+  void ask(Said said);
+  void answered(Type type);
+  void end(std::string why, std::vector<News>& news);
+
+  const MemberOptions options_;
+  std::vector<Said> asked_;  // and not answered, in order
+  size_t next_ = 0;          // of asked_ to be said now; beyond: the heartbeat is next, or nothing
+  bool beat_due_ = false;
+  bool welcome_ = false, over_ = false;
+  uint64_t step_ = 0;
+  uint64_t passed_ = 0;
+  Time began_, heard_, next_beat_;
+};
+
+}  // namespace mxc::kv

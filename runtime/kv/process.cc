@@ -1,0 +1,211 @@
+// See process.h. The server's and the worker's threads are in process_serving.cc and process_working.cc.
+#include "runtime/kv/process.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "runtime/kv/process_threads.h"
+#include "runtime/kv/scheduler_loop.h"
+
+namespace mxc::kv {
+
+namespace {
+
+constexpr int64_t kControlFrame = kMostText;
+constexpr Duration kLastWords = std::chrono::seconds(1);  // for what is queued to leave when a process ends
+
+uint64_t random_number() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+Process::Process(const ProcessOptions& options) : options_(options), incarnation_(random_number()) {}
+
+absl::StatusOr<std::unique_ptr<Process>> Process::start(const ProcessOptions& options) {
+  std::unique_ptr<Process> process(new Process(options));
+  auto transport = options.endpoint(kControlFrame);
+  if (!transport.ok()) return transport.status();
+  process->control_transport_ = *std::move(transport);
+  process->control_thread_ = std::thread(&Process::control, process.get());
+  return process;
+}
+
+Process::~Process() { stop(); }
+
+void Process::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (failure_.ok()) failure_ = absl::CancelledError("the KVStore is closed");
+  }
+  wake_all();
+  for (std::thread* thread : {&worker_thread_, &server_thread_, &control_thread_}) {
+    if (thread->joinable()) thread->join();
+  }
+}
+
+absl::Status Process::seal(CommunicationPlan plan, const Update& update, std::vector<std::string> initial) {
+  plan_ = std::move(plan);
+  const int64_t largest = plan_.limits(options_.job).largest();
+  auto server = options_.endpoint(largest), worker = options_.endpoint(largest);
+  if (!server.ok()) return server.status();
+  if (!worker.ok()) return worker.status();
+  absl::StatusOr<std::string> address = (*server)->listen(options_.listen);
+  if (!address.ok()) return address.status();
+  serving_ = std::make_unique<Serving>(*this, *std::move(server), update);
+  auto working = std::make_unique<Working>(*this, *std::move(worker), std::move(initial));
+  {
+    std::lock_guard lock(mutex_);
+    working_ = std::move(working);
+    sealed_ = true;
+    asked_.push_back([hash = plan_.hash, address = *address](Member& member) { member.seal(hash, address); });
+  }
+  server_thread_ = std::thread([this] { serving_->run(); });
+  worker_thread_ = std::thread([this] { working_->run(); });
+  control_transport_->wake();
+  return absl::OkStatus();
+}
+
+void Process::order(Order order) {
+  absl::Status failure;
+  {
+    std::lock_guard lock(mutex_);
+    failure = failure_;
+    if (failure.ok()) orders_.push_back(std::move(order));
+    idle_ = false;
+  }
+  if (failure.ok()) return working_->wake();
+  if (order.done) order.done(failure);
+}
+
+void Process::push(uint32_t key, uint64_t step, std::vector<PartOfKey> parts, int32_t priority, Done done) {
+  step_.store(std::max(step, step_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  order({Order::Kind::push, key, step, std::move(parts), priority, nullptr, std::move(done), {}});
+}
+
+void Process::pull(uint32_t key, uint64_t step, char* target, Done done) { order({Order::Kind::pull, key, step, {}, 0, target, std::move(done), {}}); }
+void Process::finish(uint32_t key, uint64_t step) { order({Order::Kind::finish, key, step, {}, 0, nullptr, nullptr, {}}); }
+
+bool Process::wait_for(const std::function<bool()>& condition) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return condition() || !failure_.ok(); });
+  return condition();
+}
+
+absl::Status Process::barrier() {
+  uint64_t number;
+  {
+    std::lock_guard lock(mutex_);
+    number = ++barriers_;
+    asked_.push_back([number](Member& member) { member.meet(number); });
+  }
+  control_transport_->wake();
+  return wait_for([&] { return passed_ >= number; }) ? absl::OkStatus() : status();
+}
+
+absl::Status Process::close() {
+  bool sealed;
+  {
+    std::lock_guard lock(mutex_);
+    sealed = sealed_;
+  }
+  if (sealed) working_->wake();
+  if (sealed && !wait_for([&] { return idle_; })) return status();
+  {
+    std::lock_guard lock(mutex_);
+    asked_.push_back([](Member& member) { member.leave(); });
+  }
+  control_transport_->wake();
+  return wait_for([&] { return farewell_; }) ? absl::OkStatus() : status();
+}
+
+void Process::fail(absl::Status why) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.ok()) return;
+    failure_ = why;
+    asked_.push_back([text = std::string(why.message())](Member& member) { member.fail(text); });
+  }
+  wake_all();
+}
+
+absl::Status Process::status() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Process::wake_all() {
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+  control_transport_->wake();
+  if (serving_ != nullptr) serving_->wake();
+  if (working_ != nullptr) working_->wake();
+}
+
+Header Process::stamped(Header header) const {
+  header.job = options_.job;
+  header.sender = options_.rank;
+  header.incarnation = incarnation_;
+  return header;
+}
+
+void Process::take(const News& news) {
+  if (news.kind == News::Kind::peers) {
+    Order connect;
+    connect.kind = Order::Kind::connect;
+    connect.servers = news.servers;
+    return order(std::move(connect));
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (news.kind == News::Kind::barrier_passed) passed_ = news.number;
+    if (news.kind == News::Kind::farewell) farewell_ = true;
+    if (news.kind == News::Kind::ended && failure_.ok()) failure_ = absl::AbortedError(news.why);
+  }
+  wake_all();
+}
+
+// The conversation with the scheduler. After a failure it goes on until the process ends, so that the scheduler hears of it.
+void Process::control() {
+  Transport& transport = *control_transport_;
+  Member member(options_.member, now());
+  const Limits limits = {options_.job, options_.size, {}, 1};
+  absl::StatusOr<Peer> scheduler = transport.connect(options_.scheduler);
+  if (!scheduler.ok()) fail(scheduler.status());
+  while (scheduler.ok()) {
+    bool stopping;
+    {
+      std::lock_guard lock(mutex_);
+      for (auto& ask : std::exchange(asked_, {})) ask(member);
+      stopping = stopping_;
+    }
+    member.progress(step_.load(std::memory_order_relaxed));
+    Header header;
+    std::string text;
+    while (member.send(now(), header, text)) {
+      const std::string frame = header_frame(stamped(header), text);
+      std::vector<std::string_view> frames = {frame};
+      if (!text.empty()) frames.push_back(text);
+      transport.send(*scheduler, frames).IgnoreError();  // of an end there is silence, or a `lost`
+    }
+    if (stopping) break;
+    const absl::StatusOr<Arrival> arrival = transport.receive(std::max(Duration(0), member.next_time() - now()));
+    if (!arrival.ok()) {
+      fail(arrival.status());
+      break;
+    }
+    std::vector<News> news;
+    if (arrival->kind == Arrival::Kind::message) {
+      const std::vector<std::string_view> frames(arrival->frames.begin(), arrival->frames.end());
+      if (const auto message = parse(frames, limits); message.ok()) member.receive(*message, now(), news);
+    }
+    member.tick(now(), news);
+    for (const News& one : news) take(one);
+  }
+  transport.close(kLastWords);
+}
+
+}  // namespace mxc::kv

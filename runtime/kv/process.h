@@ -1,0 +1,115 @@
+// Process: what a member of a job does beside its program: it speaks with the scheduler, serves its share of the chunks, and works for its
+// program, each on a thread of its own. The machines (member.h, server.h, worker.h) decide; here they are given threads, clocks and sockets.
+//
+// Invariants
+// 1. Each machine, and each transport, is used by one thread alone; others leave orders in a queue and wake it.
+// 2. The first failure, wherever it happens, is the job's: it is told to the scheduler, and all that waits ends with it, in time.
+// 3. `done` of an order is called once, on the worker's thread or in the call itself, which must hold no lock that it takes.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/kv/member.h"
+#include "runtime/kv/server.h"
+#include "runtime/kv/transport.h"
+#include "runtime/kv/worker.h"
+
+namespace mxc::kv {
+
+struct ProcessOptions {
+  uint64_t job = 0;
+  uint32_t rank = 0, size = 1;
+  std::string scheduler;               // its address
+  std::string listen;                  // where the server listens: "tcp://127.0.0.1:0"
+  MemberOptions member = {};
+  WorkerOptions worker = {};
+  // Makes endpoints that take frames of so many bytes.
+  std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> endpoint;
+};
+
+using Done = std::function<void(absl::Status)>;
+
+// A part of a worker's contribution to a key: all its elements.
+struct PartOfKey {
+  const char* bytes = nullptr;
+  uint32_t weight = 0;
+};
+
+class Process {
+ public:
+  // Begins to look for the scheduler.
+  static absl::StatusOr<std::unique_ptr<Process>> start(const ProcessOptions& options);
+  ~Process();
+  // Ends the threads; who waits is told that the store is closed. Call `close` first to leave in peace.
+  void stop();
+
+  // The keys are known: from here on there is a server and a worker. `initial`: of rank 0, the first values of keys, else empty.
+  // Once, before what follows.
+  absl::Status seal(CommunicationPlan plan, const Update& update, std::vector<std::string> initial);
+
+  // A contribution to a key. `done`: it has been copied, and what is at `parts` may change. Steps of a key count from 1.
+  void push(uint32_t key, uint64_t step, std::vector<PartOfKey> parts, int32_t priority, Done done);
+  // The value of a key after `step` pushes goes to `target`. Before `done` the memory is this process's.
+  void pull(uint32_t key, uint64_t step, char* target, Done done);
+  // Nothing is pushed to this key from `step` on.
+  void finish(uint32_t key, uint64_t step);
+
+  // Waits for all members. Returns the job's failure.
+  absl::Status barrier();
+  // Waits until all members have closed. Returns the job's failure.
+  absl::Status close();
+  // Ends the job for this reason.
+  void fail(absl::Status why);
+  absl::Status status() const;
+
+ private:
+  struct Order {
+    enum class Kind : uint8_t { push, pull, finish, connect } kind;
+    uint32_t key = 0;
+    uint64_t step = 0;
+    std::vector<PartOfKey> parts;
+    int32_t priority = 0;
+    char* target = nullptr;
+    Done done;
+    std::vector<std::string> servers;
+  };
+  class Serving;
+  class Working;
+
+  explicit Process(const ProcessOptions& options);
+  absl::Status start_threads();
+  void control();
+  void take(const News& news);
+  void order(Order order);
+  bool wait_for(const std::function<bool()>& condition);
+  void wake_all();
+  Header stamped(Header header) const;
+
+  const ProcessOptions options_;
+  const uint64_t incarnation_;
+  CommunicationPlan plan_;
+
+  std::atomic<uint64_t> step_{0};      // the last that has begun; relaxed: it is for messages alone
+
+  mutable std::mutex mutex_;           // guards what follows
+  std::condition_variable changed_;
+  absl::Status failure_;
+  bool stopping_ = false, sealed_ = false, idle_ = false, farewell_ = false;
+  uint64_t barriers_ = 0, passed_ = 0;
+  std::vector<std::function<void(Member&)>> asked_;  // of the member
+  std::vector<Order> orders_;                        // of the worker
+
+  std::unique_ptr<Transport> control_transport_;
+  std::unique_ptr<Serving> serving_;
+  std::unique_ptr<Working> working_;
+  std::thread control_thread_, server_thread_, worker_thread_;
+};
+
+}  // namespace mxc::kv

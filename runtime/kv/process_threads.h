@@ -1,0 +1,76 @@
+// The threads of a process that serve and that work. See process.h.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/kv/process.h"
+
+namespace mxc::kv {
+
+// Takes connections of workers and gives them to the server machine.
+class Process::Serving {
+ public:
+  Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update);
+  void run();
+  void wake() { transport_->wake(); }
+
+ private:
+  void take(const Arrival& arrival);
+  void open(Peer peer, const Header& header);
+  void refuse(Peer peer, const std::string& why);
+  void answer(Peer peer, const Header& header, std::string_view payload);
+
+  Process& process_;
+  const std::unique_ptr<Transport> transport_;
+  const Limits limits_;
+  Server server_;
+  struct Client {
+    Peer peer = 0;
+    uint64_t incarnation = 0;
+  };
+  std::map<uint32_t, Client> clients_;  // by rank
+};
+
+// Carries out the program's orders.
+class Process::Working {
+ public:
+  Working(Process& process, std::unique_ptr<Transport> transport, std::vector<std::string> initial);
+  void run();
+  void wake() { transport_->wake(); }
+
+ private:
+  // A pull of a key, whose chunks come one by one.
+  struct Pulling {
+    char* target;
+    size_t missing;
+    Done done;
+  };
+
+  void take_orders();
+  void carry_out(Order order);
+  bool push(const Order& order);
+  void pull(Order order);
+  void connect(const std::vector<std::string>& servers);
+  void send();
+  void take(const Arrival& arrival);
+  void deliver(const Pulled& pulled);
+  void push_waiting();
+  void end_all(const absl::Status& why);
+
+  Process& process_;
+  const std::unique_ptr<Transport> transport_;
+  const Limits limits_;
+  Worker worker_;
+  std::map<Peer, uint32_t> server_of_;
+  std::vector<Peer> peers_;             // of servers; empty: not known yet
+  std::deque<Order> waiting_;           // pushes for which there is no room yet, in order
+  uint64_t next_ticket_ = 1;
+  std::map<uint64_t, std::pair<std::shared_ptr<Pulling>, const Piece*>> pulls_;  // by ticket
+};
+
+}  // namespace mxc::kv

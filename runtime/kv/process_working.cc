@@ -1,0 +1,178 @@
+// See process_threads.h.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/plan_sizes.h"
+#include "runtime/kv/process_threads.h"
+#include "runtime/kv/scheduler_loop.h"
+
+namespace mxc::kv {
+
+namespace {
+
+constexpr Duration kLongest = std::chrono::seconds(1);
+constexpr Duration kLastWords = std::chrono::seconds(1);
+
+int64_t width_of(const CommunicationPlan& plan, const Piece& piece) { return core::dtype_bytes(plan.keys[piece.key].dtype); }
+
+// The piece of a key in a chunk. Chunks of several keys are not pushed key by key.
+const Piece& piece_of(const CommunicationPlan& plan, uint32_t chunk) { return plan.chunks[chunk].pieces.front(); }
+
+}  // namespace
+
+Process::Working::Working(Process& process, std::unique_ptr<Transport> transport, std::vector<std::string> initial)
+    : process_(process),
+      transport_(std::move(transport)),
+      limits_(process.plan_.limits(process.options_.job)),
+      worker_(process.plan_, [&] {
+        WorkerOptions options = process.options_.worker;
+        options.rank = process.options_.rank;
+        return options;
+      }()) {
+  for (uint32_t key = 0; key < initial.size(); ++key) {
+    for (uint32_t chunk : process.plan_.of_key[key]) {
+      const Piece& piece = piece_of(process.plan_, chunk);
+      worker_.init(chunk, initial[key].substr(static_cast<size_t>(piece.first * width_of(process.plan_, piece)), process.plan_.chunks[chunk].bytes));
+    }
+  }
+}
+
+void Process::Working::run() {
+  while (true) {
+    absl::Status failure;
+    {
+      std::lock_guard lock(process_.mutex_);
+      if (process_.stopping_) break;
+      failure = process_.failure_;
+    }
+    if (!failure.ok()) end_all(failure);
+    take_orders();
+    push_waiting();
+    send();
+    const absl::StatusOr<Arrival> arrival = transport_->receive(std::clamp(worker_.next_time() - now(), Duration(0), kLongest));
+    if (!arrival.ok()) {
+      process_.fail(arrival.status());
+      break;
+    }
+    take(*arrival);
+  }
+  end_all(process_.status());
+  transport_->close(kLastWords);
+}
+
+// Everything that waits ends with the job's failure.
+void Process::Working::end_all(const absl::Status& why) {
+  std::vector<Order> orders;
+  {
+    std::lock_guard lock(process_.mutex_);
+    orders = std::exchange(process_.orders_, {});
+  }
+  for (Order& order : std::exchange(waiting_, {})) orders.push_back(std::move(order));
+  for (Order& order : orders) {
+    if (order.done) order.done(why);
+  }
+  for (auto& [ticket, pull] : std::exchange(pulls_, {})) {
+    if (Done done = std::exchange(pull.first->done, nullptr)) done(why);
+  }
+}
+
+void Process::Working::take_orders() {
+  std::vector<Order> orders;
+  {
+    std::lock_guard lock(process_.mutex_);
+    orders = std::exchange(process_.orders_, {});
+    const bool idle = orders.empty() && waiting_.empty() && pulls_.empty() && worker_.is_idle();
+    if (idle && !std::exchange(process_.idle_, true)) process_.changed_.notify_all();
+  }
+  for (Order& order : orders) carry_out(std::move(order));
+}
+
+void Process::Working::carry_out(Order order) {
+  switch (order.kind) {
+    case Order::Kind::push:
+      if (!waiting_.empty() || !push(order)) waiting_.push_back(std::move(order));
+      return;
+    case Order::Kind::pull: return pull(std::move(order));
+    case Order::Kind::finish:
+      for (uint32_t chunk : process_.plan_.of_key[order.key]) worker_.finish(chunk, order.step);
+      return;
+    case Order::Kind::connect: return connect(order.servers);
+  }
+}
+
+// False: too many steps of the key are on their way.
+bool Process::Working::push(const Order& order) {
+  const CommunicationPlan& plan = process_.plan_;
+  for (uint32_t chunk : plan.of_key[order.key])
+    if (!worker_.has_room(chunk, order.step)) return false;
+  for (uint32_t chunk : plan.of_key[order.key]) {
+    const Piece& piece = piece_of(plan, chunk);
+    for (uint32_t part = 0; part < order.parts.size(); ++part) {
+      const char* bytes = order.parts[part].bytes + piece.first * width_of(plan, piece);
+      worker_.push(chunk, part, order.step, order.parts[part].weight, std::string(bytes, plan.chunks[chunk].bytes), order.priority);
+    }
+  }
+  order.done(absl::OkStatus());
+  return true;
+}
+
+void Process::Working::push_waiting() {
+  while (!waiting_.empty() && push(waiting_.front())) waiting_.pop_front();
+}
+
+void Process::Working::pull(Order order) {
+  const std::vector<uint32_t>& chunks = process_.plan_.of_key[order.key];
+  auto pulling = std::make_shared<Pulling>(Pulling{order.target, chunks.size(), std::move(order.done)});
+  for (uint32_t chunk : chunks) {
+    const uint64_t ticket = next_ticket_++;
+    pulls_[ticket] = {pulling, &piece_of(process_.plan_, chunk)};
+    worker_.pull(ticket, chunk, order.step);
+  }
+}
+
+void Process::Working::deliver(const Pulled& pulled) {
+  auto found = pulls_.find(pulled.ticket);
+  if (found == pulls_.end()) return;
+  auto [pulling, piece] = std::move(found->second);
+  pulls_.erase(found);
+  std::memcpy(pulling->target + piece->first * width_of(process_.plan_, *piece), pulled.value.data(), pulled.value.size());
+  if (--pulling->missing == 0) pulling->done(absl::OkStatus());
+}
+
+void Process::Working::connect(const std::vector<std::string>& servers) {
+  if (servers.size() != static_cast<size_t>(process_.plan_.rules.servers)) return process_.fail(absl::InternalError("the scheduler knows of another number of servers"));
+  for (const std::string& address : servers) {
+    const absl::StatusOr<Peer> peer = transport_->connect(address);
+    if (!peer.ok()) return process_.fail(peer.status());
+    server_of_[*peer] = static_cast<uint32_t>(peers_.size());
+    peers_.push_back(*peer);
+  }
+}
+
+void Process::Working::send() {
+  Request request;
+  while (!peers_.empty() && worker_.send(now(), request)) {
+    const std::string frame = header_frame(process_.stamped(request.header), request.payload);
+    std::vector<std::string_view> frames = {frame};
+    if (!request.payload.empty()) frames.push_back(request.payload);
+    transport_->send(peers_[request.server], frames).IgnoreError();  // said again until it is answered
+  }
+}
+
+void Process::Working::take(const Arrival& arrival) {
+  auto server = server_of_.find(arrival.peer);
+  if (server == server_of_.end()) return;
+  if (arrival.kind == Arrival::Kind::lost) return worker_.lost(server->second);
+  if (arrival.kind != Arrival::Kind::message) return;
+  const std::vector<std::string_view> frames(arrival.frames.begin(), arrival.frames.end());
+  const absl::StatusOr<Message> message = parse(frames, limits_);
+  if (!message.ok() || message->header.sender != server->second) return;  // what a server owes it is asked for again
+  std::vector<Pulled> pulled;
+  const absl::Status status = worker_.receive(server->second, *message, now(), pulled);
+  for (const Pulled& one : pulled) deliver(one);
+  if (status.code() == absl::StatusCode::kFailedPrecondition) process_.fail(status);
+}
+
+}  // namespace mxc::kv

@@ -1,0 +1,183 @@
+// The store of a job of several processes: pushes and pulls are operations of the engine that end when the process's worker has copied, or
+// brought, the elements.
+//
+// A key has a variable: pushes and pulls of a key mutate it, and so keep their order; and a push whose array could not be computed leaves its error
+// there, for the pull that would wait for it for ever.
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/engine/default_engine.h"
+#include "runtime/io/printable.h"
+#include "runtime/kv/store.h"
+#include "runtime/ndarray/array.h"
+#include "runtime/ndarray/copy.h"
+
+namespace mxc::kv {
+
+using ndarray::Access;
+using ndarray::Array;
+using ndarray::fail;
+
+namespace {
+
+std::string named(const std::string& key, absl::string_view text) { return absl::StrCat("key '", io::printable(key, io::kMostShown), "': ", text); }
+
+// A completion that several hold: the last to go without a word ends the operation with an error.
+Done ends(engine::Completion completion, const std::string& key) {
+  auto held = std::make_shared<engine::Completion>(std::move(completion));
+  return [held, key](absl::Status status) { (*held)(status.ok() ? status : absl::Status(status.code(), named(key, status.message()))); };
+}
+
+char* memory_of(const Array& array) { return static_cast<char*>(array.chunk->memory) + array.offset * ndarray::bytes_of(array.dtype); }
+
+class RemoteStore : public Store {
+ public:
+  RemoteStore(std::unique_ptr<Process> process, const ProcessOptions& options, int64_t shards)
+      : Store(options.rank, options.size, shards),
+        consistency_(options.worker.consistency),
+        parts_(parts_of(own, shards)),
+        exceptions_(std::uncaught_exceptions()),
+        process_(std::move(process)) {}
+
+  ~RemoteStore() override {
+    if (!closed_) leave();
+    process_->stop();
+  }
+
+ private:
+  void leave() {
+    if (std::uncaught_exceptions() > exceptions_) return process_->fail(absl::AbortedError("its program has ended with an error"));
+    try {
+      close(Here::current());
+    } catch (const Error&) {
+      // Nobody is left to be told: who reads what was pulled has been.
+    }
+  }
+
+  engine::Engine& engine() { return engine::default_engine(); }
+
+  void init_key(uint32_t, const NDArray& value, Here here) override {
+    const NDArray run = ndarray::as_run(value, "init", here);
+    run.wait(here);
+    const Array& array = *Access::peek(run);
+    const auto bytes = static_cast<size_t>(array.elements * ndarray::bytes_of(array.dtype));
+    initial_.push_back(rank == 0 && bytes > 0 ? std::string(memory_of(array), bytes) : std::string());
+    variables_.push_back(engine().variable("key", bytes));
+    steps_.push_back(0);
+  }
+
+  void begin(Here here) override {
+    PlanRules rules;
+    rules.servers = rules.workers = size;
+    rules.shards = shards;
+    rules.consistency = to_string(consistency_);
+    absl::StatusOr<CommunicationPlan> plan = make_plan(keys_, rules);
+    if (!plan.ok()) fail("KVStore", std::string(plan.status().message()), here);
+    plan_ = *plan;
+    if (rank != 0) initial_.clear();
+    const absl::Status status = process_->seal(*std::move(plan), [this](const Step& step) { return update(step); }, std::exchange(initial_, {}));
+    if (!status.ok()) fail("KVStore", std::string(status.message()), here);
+  }
+
+  void push_key(uint32_t key, const std::vector<NDArray>& values, int32_t priority, Here here) override {
+    const uint64_t step = ++steps_[key];
+    std::vector<NDArray> sums;  // kept until they are copied
+    std::vector<engine::Variable> reads;
+    for (Node part : parts_) {
+      sums.push_back(ndarray::as_run(sum_of_shards(part, own.first, values), "push", here));
+      reads.push_back(ndarray::view_of(sums.back(), here).chunk->variable);
+    }
+    engine().push_async({.name = "push", .lane = engine::Lane::network, .priority = priority}, reads, {variables_[key]},
+                        [nodes = parts_, self = process_, name = keys_[key].name, key, step, priority, sums = std::move(sums)](engine::Completion completion) {
+                          std::vector<PartOfKey> parts;
+                          for (size_t i = 0; i < sums.size(); ++i) parts.push_back({memory_of(*Access::peek(sums[i])), static_cast<uint32_t>(nodes[i].end - nodes[i].first)});
+                          Done done = ends(std::move(completion), name);
+                          self->push(key, step, std::move(parts), priority, [done, sums](absl::Status status) { done(std::move(status)); });
+                        });
+  }
+
+  void pull_key(uint32_t key, const NDArray& target, Here here) override {
+    const Array& wanted = ndarray::get(target, "pull", here);
+    const bool direct = wanted.packed == nullptr && wanted.contiguous;
+    const NDArray into = direct ? target : ndarray::new_result(wanted, wanted.dtype, wanted.shape);
+    const Array& array = *Access::peek(into);
+    ndarray::ChunkRef chunk = ndarray::view_of(into, here).chunk;
+    ndarray::begin_write(*chunk);
+    const int64_t at = array.offset * ndarray::bytes_of(array.dtype);
+    engine().push_async({.name = "pull", .lane = engine::Lane::network, .priority = -static_cast<int32_t>(key)}, {}, {variables_[key], chunk->variable},
+                        [self = process_, key, name = keys_[key].name, step = steps_[key], chunk, at](engine::Completion completion) {
+                          Done done = ends(std::move(completion), name);
+                          char* memory = static_cast<char*>(chunk->ensure());
+                          if (memory == nullptr) return done(absl::ResourceExhaustedError("no memory for its value"));
+                          self->pull(key, step, memory + at, [done, chunk](absl::Status status) { done(std::move(status)); });
+                        });
+    if (!direct) target.assign(into, here);
+  }
+
+  void meet(Here here) override {
+    if (absl::Status status = process_->barrier(); !status.ok()) fail("barrier", std::string(status.message()), here);
+  }
+
+  void end(Here here) override {
+    absl::Status status;
+    for (const engine::Variable& variable : variables_) status.Update(engine().wait(variable));
+    if (!status.ok()) process_->fail(status);
+    for (uint32_t key = 0; key < steps_.size(); ++key) process_->finish(key, steps_[key] + 1);
+    status.Update(process_->close());
+    if (!status.ok()) fail("close", std::string(status.message()), here);
+  }
+
+  // ---- On the server's thread
+  absl::Status update(const Step& step) {
+    if (!updater_) {
+      std::memcpy(step.value.data(), step.sum.data(), step.sum.size());
+      return absl::OkStatus();
+    }
+    const Piece& piece = plan_->chunks[step.chunk].pieces.front();
+    const Key& key = keys_[piece.key];
+    try {
+      const NDArray& value = value_of(step, piece, key);
+      const NDArray sum = ndarray::new_filled("push", key.dtype, {piece.count}, step.sum.data(), Here::current());
+      updater_({key.name, piece.first, static_cast<int64_t>(step.step), static_cast<int64_t>(step.weight), sum, value});
+      ndarray::Chunk& chunk = *Access::peek(value)->chunk;
+      ndarray::begin_write(chunk);  // products of it that are held
+      const absl::Status status = engine().wait_idle(chunk.variable);
+      if (!status.ok()) return absl::InternalError(absl::StrCat("the updater of ", named(key.name, status.message())));
+    } catch (const std::exception& error) {
+      return absl::InternalError(absl::StrCat("the updater of ", named(key.name, error.what())));
+    }
+    return absl::OkStatus();
+  }
+
+  // The server's memory of a chunk as an array, the same in all steps.
+  const NDArray& value_of(const Step& step, const Piece& piece, const Key& key) {
+    NDArray& value = values_[step.chunk];
+    if (value.empty()) {
+      ndarray::ChunkRef chunk = ndarray::adopt(engine(), engine().variable("value", step.value.size()), step.value.data(), step.value.size(), nullptr);
+      value = ndarray::wrap({chunk, key.dtype, 0, {piece.count}, {1}});
+    }
+    return value;
+  }
+
+  const Consistency consistency_;
+  const std::vector<Node> parts_;
+  const int exceptions_;                    // on their way when this was made
+  std::optional<CommunicationPlan> plan_;   // once begun
+  std::vector<std::string> initial_;        // first values, of rank 0
+  std::vector<engine::Variable> variables_;
+  std::vector<uint64_t> steps_;             // pushes of each key
+  std::map<uint32_t, NDArray> values_;      // of the server's chunks
+  const std::shared_ptr<Process> process_;  // operations that are queued have it, too; its threads use what stands above
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards) {
+  absl::StatusOr<std::unique_ptr<Process>> process = Process::start(options);
+  if (!process.ok()) return process.status();
+  return std::make_shared<RemoteStore>(*std::move(process), options, shards);
+}
+
+}  // namespace mxc::kv

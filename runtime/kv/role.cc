@@ -1,0 +1,55 @@
+// See role.h. The address goes to the launcher through a pipe; errors of the scheduler's own go there too, behind "error: ".
+#include "runtime/kv/role.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kv/identity.h"
+#include "runtime/kv/keys.h"
+#include "runtime/kv/scheduler_loop.h"
+#include "runtime/kv/zeromq.h"
+
+namespace mxc::kv {
+
+void keep_role() {}
+
+namespace {
+
+void publish(int descriptor, const std::string& line) {
+  const std::string text = absl::StrCat(line, "\n");
+  [[maybe_unused]] ssize_t written = ::write(descriptor, text.data(), text.size());  // a launcher that has gone needs none
+  ::close(descriptor);
+}
+
+absl::Status schedule(const Identity& identity, bool& published) {
+  ZeroMqOptions options;
+  if (!identity.keys_file.empty()) {
+    absl::StatusOr<JobKeys> keys = read_keys(identity.keys_file);
+    if (!keys.ok()) return keys.status();
+    options.keys = *std::move(keys);
+  }
+  absl::StatusOr<std::unique_ptr<Transport>> transport = make_zeromq_transport(options);
+  if (!transport.ok()) return transport.status();
+  SchedulerOptions scheduling;
+  scheduling.members = identity.size;
+  return run_scheduler(*std::move(transport), identity.job, scheduling, identity.scheduler, [&](const std::string& address) {
+    published = true;
+    publish(identity.publish, address);
+  });
+}
+
+}  // namespace
+}  // namespace mxc::kv
+
+extern "C" int mxc_run_role() {
+  using namespace mxc::kv;
+  const absl::StatusOr<std::optional<Identity>> identity = detect_identity([](const char* name) { return std::getenv(name); });
+  if (!identity.ok() || !identity->has_value() || !(*identity)->is_scheduler) return -1;
+  bool published = false;
+  const absl::Status status = schedule(**identity, published);
+  if (!published) publish((*identity)->publish, absl::StrCat("error: ", status.message()));
+  return status.ok() ? 0 : 1;
+}

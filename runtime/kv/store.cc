@@ -1,0 +1,147 @@
+// See store.h.
+#include "runtime/kv/store.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "runtime/engine/default_engine.h"
+#include "runtime/io/printable.h"
+#include "runtime/ndarray/array.h"
+
+namespace mxc::kv {
+
+using ndarray::fail;
+
+namespace {
+
+constexpr size_t kMostNames = 8;  // that a message lists
+
+std::string quoted(const std::string& name) { return absl::StrCat("'", io::printable(name, io::kMostShown), "'"); }
+
+std::string described(const std::vector<int64_t>& shape, plan::DType dtype) {
+  return absl::StrCat(ndarray::type_name(dtype), " of shape ", ndarray::text(ndarray::Dims(shape)));
+}
+
+// Insertions, deletions and changes of letters.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Store::Store(uint32_t rank, uint32_t size, int64_t shards) : rank(rank), size(size), shards(shards), own(shards_of(rank, size, shards)) {}
+
+uint32_t Store::known(const char* op, const std::string& key, Here here) const {
+  if (auto found = numbers_.find(key); found != numbers_.end()) return found->second;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(kMostNames, keys_.size()); ++i) names.push_back(quoted(keys_[i].name));
+  if (keys_.size() > kMostNames) names.push_back("...");
+  fail(op, absl::StrCat("there is no key ", quoted(key), "; there ", names.empty() ? "are none" : absl::StrCat("are ", absl::StrJoin(names, ", "))), here);
+}
+
+void Store::check_alike(const char* op, uint32_t key, const NDArray& array, Here here) const {
+  const ndarray::Array& a = ndarray::get(array, op, here);
+  const Key& expected = keys_[key];
+  if (a.chunk->engine != &engine::default_engine()) fail(op, absl::StrCat("key ", quoted(expected.name), ": the array belongs to another engine than the process's"), here);
+  if (a.dtype == expected.dtype && a.shape.vector() == expected.shape) return;
+  fail(op, absl::StrCat("key ", quoted(expected.name), " is ", described(expected.shape, expected.dtype), ", and the array ", described(a.shape.vector(), a.dtype)), here);
+}
+
+void Store::check_open(const char* op, Here here) const {
+  if (closed_) fail(op, "the KVStore is closed", here);
+}
+
+void Store::begin_once(Here here) {
+  if (!begun_) begin(here);
+  begun_ = true;
+}
+
+void Store::init(const std::string& key, const NDArray& value, Here here) {
+  check_open("init", here);
+  if (begun_) fail("init", absl::StrCat("key ", quoted(key), ": keys are initialised before the first push or pull"), here);
+  if (numbers_.contains(key)) fail("init", absl::StrCat("key ", quoted(key), " is there already"), here);
+  const ndarray::Array& a = ndarray::get(value, "init", here);
+  Key made = {key, a.shape.vector(), a.dtype};
+  // One plan with this key alone says what is wrong with it.
+  if (absl::Status status = make_plan({made}, {}).status(); !status.ok()) fail("init", std::string(status.message()), here);
+  keys_.push_back(std::move(made));
+  const auto number = static_cast<uint32_t>(keys_.size() - 1);
+  init_key(number, value, here);
+  numbers_[key] = number;
+}
+
+void Store::push(const std::string& key, const std::vector<NDArray>& values, int priority, Here here) {
+  check_open("push", here);
+  const uint32_t number = known("push", key, here);
+  const int64_t wanted = own.end - own.first;
+  if (static_cast<int64_t>(values.size()) != wanted) {
+    fail("push", absl::StrCat("key ", quoted(key), ": this worker has ", wanted, wanted == 1 ? " shard" : " shards", ", and ", values.size(), values.size() == 1 ? " array is" : " arrays are", " given"), here);
+  }
+  for (const NDArray& value : values) check_alike("push", number, value, here);
+  begin_once(here);
+  push_key(number, values, priority == KVStore::kByOrder ? -static_cast<int32_t>(number) : priority, here);
+}
+
+void Store::pull(const std::string& key, const NDArray& target, Here here) {
+  check_open("pull", here);
+  const uint32_t number = known("pull", key, here);
+  check_alike("pull", number, target, here);
+  begin_once(here);
+  pull_key(number, target, here);
+}
+
+void Store::set_updater(Updater updater, Here here) {
+  check_open("set_updater", here);
+  if (begun_) fail("set_updater", "the updater is set before the first push or pull", here);
+  updater_ = std::move(updater);
+}
+
+void Store::barrier(Here here) {
+  check_open("barrier", here);
+  meet(here);
+}
+
+void Store::close(Here here) {
+  if (closed_) return;
+  begin_once(here);  // others may wait for this worker's server
+  closed_ = true;
+  end(here);
+}
+
+NDArray sum_of_shards(Node node, int64_t first, const std::vector<NDArray>& values) {
+  std::vector<std::optional<NDArray>> shards(values.begin(), values.end());
+  auto leaf = [&](Node n) { return n.end - n.first == 1 ? &shards[static_cast<size_t>(n.first - first)] : nullptr; };
+  return *sum_of<NDArray>(node, leaf, [](NDArray left, NDArray right) { return std::move(left) + std::move(right); });
+}
+
+absl::StatusOr<StoreKind> parse_kind(const std::string& kind) {
+  if (kind == "local") return StoreKind{};
+  if (kind == "dist_sync") return StoreKind{true, {}};
+  if (kind == "dist_async") return StoreKind{true, {.kind = Consistency::Kind::async}};
+  absl::string_view rest = kind;
+  uint64_t staleness = 0;
+  if (absl::ConsumePrefix(&rest, "dist_bounded:")) {
+    if (absl::SimpleAtoi(rest, &staleness) && staleness <= 1000) return StoreKind{true, {.staleness = staleness}};
+    return absl::InvalidArgumentError(absl::StrCat(quoted(kind), ": a number of steps from 0 to 1000 is expected after dist_bounded:"));
+  }
+  std::string nearest = "local";
+  for (const char* known : {"dist_sync", "dist_async", "dist_bounded:1"}) nearest = distance(kind, known) < distance(kind, nearest) ? known : nearest;
+  const std::string meant = distance(kind, nearest) <= kind.size() / 3 ? absl::StrCat("; did you mean '", nearest, "'?") : ": one of local, dist_sync, dist_bounded:STEPS, dist_async";
+  return absl::InvalidArgumentError(absl::StrCat("there is no kind ", quoted(kind), meant));
+}
+
+}  // namespace mxc::kv

@@ -1,0 +1,132 @@
+// The store of one process, and what is wrong with a call, which is the same for all kinds.
+#include "mxc/kvstore.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/kv/store.h"
+#include "tests/runtime/error_line.h"
+
+namespace mxc {
+namespace {
+
+std::vector<float> values(const NDArray& array) { return array.flatten().to_vector<float>(); }
+
+TEST(KVStoreLocal, APullBringsTheFirstValue) {
+  KVStore kv = KVStore::create();
+  const NDArray first = NDArray::from({{1.0f, 2.0f}, {3.0f, 4.0f}});
+  kv.init("w", first);
+  first.fill(0);  // the store has a copy
+  const NDArray target = NDArray::zeros({2, 2});
+  kv.pull("w", target);
+  EXPECT_EQ(values(target), (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST(KVStoreLocal, WithoutAnUpdaterTheSumReplacesTheValue) {
+  KVStore kv = KVStore::create("local", {.shards = 2});
+  kv.init("w", NDArray::ones({2}));
+  const NDArray target = NDArray::zeros({2});
+  kv.push("w", {NDArray::from({1.0f, 2.0f}), NDArray::from({10.0f, 20.0f})});
+  kv.pull("w", target);
+  EXPECT_EQ(values(target), (std::vector<float>{11, 22}));
+  kv.push("w", {NDArray::from({5.0f, 5.0f}), NDArray::from({1.0f, 1.0f})});
+  kv.pull("w", target);
+  EXPECT_EQ(values(target), (std::vector<float>{6, 6}));
+}
+
+TEST(KVStoreLocal, TheUpdaterIsTheUsers) {
+  KVStore kv = KVStore::create();
+  std::vector<int64_t> steps;
+  kv.set_updater([&](const KVUpdate& update) {
+    EXPECT_EQ(update.key, "w");
+    EXPECT_EQ(update.first, 0);
+    EXPECT_EQ(update.shards, 1);
+    EXPECT_EQ(update.value.shape(), Extents{4});
+    steps.push_back(update.step);
+    update.value -= 0.5f * update.gradient;
+  });
+  kv.init("w", NDArray::full({2, 2}, 10));
+  const NDArray target = NDArray::zeros({2, 2});
+  for (int i = 0; i < 3; ++i) kv.push("w", NDArray::full({2, 2}, 2));
+  kv.pull("w", target);
+  EXPECT_EQ(values(target), std::vector<float>(4, 7));
+  EXPECT_EQ(steps, (std::vector<int64_t>{1, 2, 3}));
+}
+
+// ((big + 1) + (1 + 1)) in f32, where big + 1 is big.
+TEST(KVStoreLocal, ShardsAreAddedByTheTree) {
+  KVStore kv = KVStore::create("local", {.shards = 4});
+  kv.init("w", NDArray::zeros({1}));
+  const NDArray target = NDArray::zeros({1});
+  auto one = [](float value) { return NDArray::full({1}, value); };
+  kv.push("w", {one(16777216), one(1), one(1), one(1)});
+  kv.pull("w", target);
+  EXPECT_EQ(target.item<float>(), 16777218.0f);
+}
+
+TEST(KVStoreLocal, PullsIntoViews) {
+  KVStore kv = KVStore::create();
+  kv.init("w", NDArray::from({1.0f, 2.0f}));
+  const NDArray matrix = NDArray::zeros({2, 2});
+  kv.pull("w", matrix.transpose()[1]);
+  EXPECT_EQ(values(matrix), (std::vector<float>{0, 1, 0, 2}));
+}
+
+TEST(KVStoreLocal, AProcessThatIsAloneIsTheJob) {
+  KVStore kv = KVStore::create("dist_sync", {.shards = 3});
+  EXPECT_EQ(kv.rank(), 0);
+  EXPECT_EQ(kv.size(), 1);
+  EXPECT_EQ(kv.shards(), 3);
+  EXPECT_EQ(kv.first_shard(), 0);
+  EXPECT_EQ(kv.own_shards(), 3);
+  kv.barrier();
+  kv.close();
+  kv.close();
+}
+
+TEST(KVStoreErrors, Kinds) {
+  expect_here([] { KVStore::create("dist_synch"); }, "create: there is no kind 'dist_synch'; did you mean 'dist_sync'?");
+  expect_here([] { KVStore::create("locale"); }, "create: there is no kind 'locale'; did you mean 'local'?");
+  expect_here([] { KVStore::create("nonsense"); }, "create: there is no kind 'nonsense': one of local, dist_sync, dist_bounded:STEPS, dist_async");
+  expect_here([] { KVStore::create("dist_bounded:x"); }, "create: 'dist_bounded:x': a number of steps from 0 to 1000 is expected after dist_bounded:");
+  expect_here([] { KVStore::create("local", {.shards = -1}); }, "create: -1 shards");
+}
+
+TEST(KVStoreErrors, Keys) {
+  KVStore kv = KVStore::create();
+  const NDArray w = NDArray::zeros({2, 3});
+  expect_here([&] { kv.push("w", w); }, "push: there is no key 'w'; there are none");
+  kv.init("w", w);
+  expect_here([&] { kv.init("w", w); }, "init: key 'w' is there already");
+  expect_here([&] { kv.init("", w); }, "init: a key has no name");
+  expect_here([&] { kv.init("h", NDArray::zeros({2}, boolean)); }, "init: key 'h': arrays of f32, f64, i32 and i64 are added");
+  expect_here([&] { kv.init(std::vector<std::string>{"a", "b"}, {w}); }, "init: 2 keys and 1 values");
+  kv.init({"b", "c"}, {NDArray::zeros({3}), w});
+  expect_here([&] { kv.pull("v", w); }, "pull: there is no key 'v'; there are 'w', 'b', 'c'");
+  kv.pull("w", w);
+  expect_here([&] { kv.init("late", w); }, "init: key 'late': keys are initialised before the first push or pull");
+  expect_here([&] { kv.set_updater([](const KVUpdate&) {}); }, "set_updater: the updater is set before the first push or pull");
+}
+
+TEST(KVStoreErrors, Arrays) {
+  KVStore kv = KVStore::create("local", {.shards = 2});
+  kv.init("w", NDArray::zeros({2, 3}));
+  const NDArray right = NDArray::zeros({2, 3}), flat = NDArray::zeros({6}), wide = NDArray::zeros({2, 3}, f64);
+  expect_here([&] { kv.push("w", right); }, "push: key 'w': this worker has 2 shards, and 1 array is given");
+  expect_here([&] { kv.push("w", {right, flat}); }, "push: key 'w' is f32 of shape {2, 3}, and the array f32 of shape {6}");
+  expect_here([&] { kv.pull("w", wide); }, "pull: key 'w' is f32 of shape {2, 3}, and the array f64 of shape {2, 3}");
+  expect_here([&] { kv.pull("w", NDArray()); }, "pull: the array is empty: nothing was assigned to it, or it was moved from");
+}
+
+TEST(KVStoreErrors, AfterTheEnd) {
+  KVStore kv = KVStore::create();
+  const NDArray w = NDArray::zeros({2});
+  kv.init("w", w);
+  kv.close();
+  expect_here([&] { kv.push("w", w); }, "push: the KVStore is closed");
+  expect_here([&] { kv.pull("w", w); }, "pull: the KVStore is closed");
+  expect_here([&] { kv.init("v", w); }, "init: the KVStore is closed");
+  expect_here([&] { kv.barrier(); }, "barrier: the KVStore is closed");
+}
+
+}  // namespace
+}  // namespace mxc

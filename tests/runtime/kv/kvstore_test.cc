@@ -1,0 +1,252 @@
+// Jobs of several workers: the bits of one process, whatever the network does; unequal work; and how failures end.
+#include "mxc/kvstore.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/engine/default_engine.h"
+#include "runtime/ndarray/array.h"
+#include "tests/runtime/kv/job.h"
+
+namespace mxc::kv {
+namespace {
+
+using std::chrono::milliseconds;
+using test::JobSetting;
+using test::run_job;
+using test::without_errors;
+
+const Extents kShapes[] = {{3, 5}, {300, 300}, {7}};  // 360,000 bytes are cut
+constexpr int kSteps = 5;
+
+Here here(Here place = Here::current()) { return place; }
+std::string name(size_t key) { return "key" + std::to_string(key); }
+
+// The gradient of a shard: depends on the weights, so that every pull matters.
+NDArray gradient(const NDArray& weights, int64_t shard, int step) {
+  return weights * (0.25f + 0.01f * static_cast<float>(shard)) + (1.0f / static_cast<float>(3 + shard + step));
+}
+
+// The paper's loop. Returns the last values, one after the other.
+std::vector<float> train(Store& store, int steps = kSteps) {
+  store.set_updater([](const KVUpdate& update) { update.value -= 0.1f * update.gradient; }, here());
+  std::vector<NDArray> weights;
+  for (size_t key = 0; key < 3; ++key) {
+    NDArray first = NDArray::full(kShapes[key], 1.0f + static_cast<float>(key));
+    if (store.rank != 0) first.fill(-99);  // rank 0's counts
+    store.init(name(key), first, here());
+    weights.push_back(NDArray::zeros(kShapes[key]));
+    if (key == 2) {
+      for (size_t k = 0; k < 3; ++k) store.pull(name(k), weights[k], here());
+    }
+  }
+  for (int step = 0; step < steps; ++step) {
+    for (size_t key = 0; key < 3; ++key) {
+      std::vector<NDArray> gradients;
+      for (int64_t shard = store.own.first; shard < store.own.end; ++shard) gradients.push_back(gradient(weights[key], shard, step));
+      store.push(name(key), gradients, KVStore::kByOrder, here());
+      store.pull(name(key), weights[key], here());
+    }
+  }
+  std::vector<float> values;
+  for (const NDArray& w : weights) {
+    const std::vector<float> some = w.flatten().to_vector<float>();
+    values.insert(values.end(), some.begin(), some.end());
+  }
+  return values;
+}
+
+std::vector<float> alone(int64_t shards) { return train(*make_local_store(shards)); }
+
+void expect_bits_of_one(const JobSetting& setting) {
+  std::vector<std::vector<float>> values(setting.workers);
+  EXPECT_EQ(run_job(setting, [&](Store& store) { values[store.rank] = train(store); }), without_errors(setting.workers));
+  const std::vector<float> expected = alone(setting.shards);
+  for (uint32_t rank = 0; rank < setting.workers; ++rank) EXPECT_TRUE(values[rank] == expected) << "rank " << rank << " of " << setting.workers;
+}
+
+TEST(KVStore, HasTheBitsOfOneProcess) {
+  for (auto [workers, shards] : {std::pair<uint32_t, int64_t>{1, 4}, {2, 4}, {4, 4}, {2, 6}, {3, 3}}) expect_bits_of_one({.workers = workers, .shards = shards});
+}
+
+TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shards = 2, .kind = "dist_bounded:0"}); }
+
+TEST(KVStore, OverTcpWithKeys) { expect_bits_of_one({.workers = 2, .shards = 4, .endpoints = test::zeromq_with_keys()}); }
+
+TEST(KVStore, OverANetworkThatLosesAndReorders) {
+  for (uint64_t seed : {1, 2, 3}) expect_bits_of_one({.workers = 2, .shards = 2, .endpoints = test::in_process({.seed = seed, .drop = 30, .duplicate = 50, .delay = 100})});
+}
+
+// All workers push ones: after all steps the value is what any order gives.
+std::vector<float> count(const JobSetting& setting, int steps) {
+  std::vector<float> last(setting.workers);
+  EXPECT_EQ(run_job(setting,
+                    [&](Store& store) {
+                      store.set_updater([](const KVUpdate& update) { update.value += update.gradient; }, here());
+                      store.init("sum", NDArray::zeros({1}), here());
+                      const NDArray target = NDArray::zeros({1});
+                      for (int step = 0; step < steps; ++step) {
+                        store.push("sum", std::vector<NDArray>(static_cast<size_t>(store.own.end - store.own.first), NDArray::ones({1})), 0, here());
+                        store.pull("sum", target, here());
+                        // Whatever the kind, a worker's own pushes are there, but for the last s.
+                        EXPECT_GE(target.item<float>(), static_cast<float>(step + 1 - 2));
+                      }
+                      store.barrier(here());
+                      store.pull("sum", target, here());
+                      last[store.rank] = target.item<float>();
+                    }),
+            without_errors(setting.workers));
+  return last;
+}
+
+TEST(KVStore, AsyncHasEveryContributionOnce) { EXPECT_EQ(count({.workers = 3, .shards = 3, .kind = "dist_async"}, 20), std::vector<float>(3, 60)); }
+
+TEST(KVStore, BoundedPullsMayLackTheLastSteps) {
+  for (float last : count({.workers = 2, .shards = 2, .kind = "dist_bounded:2"}, 20)) {
+    EXPECT_GE(last, 36);
+    EXPECT_LE(last, 40);
+  }
+}
+
+// A worker that is out of data is not waited for, and the updater is told of how many shards a sum is.
+TEST(KVStore, UnequalData) {
+  std::mutex mutex;
+  std::vector<int64_t> shards;
+  std::vector<float> last(3);
+  EXPECT_EQ(run_job({.workers = 3, .shards = 3},
+                    [&](Store& store) {
+                      store.set_updater(
+                          [&](const KVUpdate& update) {
+                            std::lock_guard lock(mutex);
+                            shards.push_back(update.shards);
+                            update.value += update.gradient / static_cast<float>(update.shards);
+                          },
+                          here());
+                      store.init("mean", NDArray::zeros({1}), here());
+                      const NDArray target = NDArray::zeros({1});
+                      for (uint32_t step = 0; step < 2 * (store.rank + 1); ++step) {
+                        store.push("mean", {NDArray::ones({1})}, 0, here());
+                        store.pull("mean", target, here());
+                      }
+                      last[store.rank] = target.item<float>();
+                    }),
+            without_errors(3));
+  EXPECT_EQ(last, (std::vector<float>{2, 4, 6}));
+  EXPECT_EQ(shards, (std::vector<int64_t>{3, 3, 2, 2, 1, 1}));
+}
+
+TEST(KVStore, BarriersWaitForAll) {
+  std::atomic<int> arrived = 0;
+  EXPECT_EQ(run_job({.workers = 3, .shards = 3},
+                    [&](Store& store) {
+                      for (int round = 1; round <= 3; ++round) {
+                        std::this_thread::sleep_for(milliseconds(10 * store.rank));
+                        ++arrived;
+                        store.barrier(here());
+                        EXPECT_GE(arrived.load(), 3 * round);
+                      }
+                    }),
+            without_errors(3));
+}
+
+// A push returns at once although its array comes late, and so does a pull.
+TEST(KVStore, PushingWaitsForNothing) {
+  EXPECT_EQ(run_job({.workers = 1, .shards = 1},
+                    [&](Store& store) {
+                      store.init("w", NDArray::zeros({2}), here());
+                      const NDArray source = NDArray::zeros({2}), target = NDArray::zeros({2});
+                      std::promise<void> gate;
+                      std::shared_future<void> opened = gate.get_future().share();
+                      ndarray::ChunkRef chunk = ndarray::view_of(source).chunk;
+                      ndarray::begin_write(*chunk);
+                      engine::default_engine().push({.name = "late", .lane = engine::Lane::io}, {}, {chunk->variable}, [chunk, opened] {
+                        opened.wait();
+                        static_cast<float*>(chunk->memory)[1] = 5;
+                        return absl::OkStatus();
+                      });
+                      store.push("w", {source}, 0, here());
+                      store.pull("w", target, here());
+                      gate.set_value();  // would not be reached
+                      EXPECT_EQ(target.to_vector<float>(), (std::vector<float>{0, 5}));
+                    }),
+            without_errors(1));
+}
+
+void expect_everywhere(const std::vector<std::string>& ends, const std::string& text) {
+  for (const std::string& end : ends) EXPECT_NE(end.find(text), std::string::npos) << end;
+}
+
+TEST(KVStoreFailures, APlanOfOneWorkerThatDiffers) {
+  const std::vector<std::string> ends = run_job({.workers = 2, .shards = 2}, [](Store& store) {
+    const NDArray w = NDArray::zeros({store.rank == 0 ? 2 : 3});
+    store.init("w", w, here());
+    store.pull("w", w, here());
+    w.wait();
+  });
+  expect_everywhere(ends, "the plans of rank 0 (host test, process 0) and rank 1 (host test, process 1) differ (");
+  EXPECT_EQ(ends[0].find("pull: key 'w': the plans of"), 0u);
+}
+
+TEST(KVStoreFailures, AProgramThatEndsWithAnError) {
+  const std::vector<std::string> ends = run_job({.workers = 2, .shards = 2}, [](Store& store) {
+    store.init("w", NDArray::zeros({2}), here());
+    const NDArray target = NDArray::zeros({2});
+    store.pull("w", target, here());
+    target.wait();
+    if (store.rank == 1) throw Error("out of luck", here());
+    store.push("w", {target}, 0, here());
+    store.pull("w", target, here());
+    target.wait();
+  });
+  EXPECT_EQ(ends[1], "out of luck");
+  EXPECT_EQ(ends[0], "pull: key 'w': rank 1 (host test, process 1): its program has ended with an error");
+}
+
+TEST(KVStoreFailures, AnUpdaterThatFails) {
+  const std::vector<std::string> ends = run_job({.workers = 2, .shards = 2}, [](Store& store) {
+    store.set_updater([](const KVUpdate& update) { update.value.assign(NDArray::zeros({77})); }, here());
+    const NDArray w = NDArray::zeros({2});
+    store.init("w", w, here());
+    store.push("w", {w}, 0, here());
+    store.pull("w", w, here());
+    w.wait();
+  });
+  expect_everywhere(ends, "the updater of key 'w': ");
+}
+
+// Its push never leaves: the worker's own pull says why, and nobody waits for ever.
+TEST(KVStoreFailures, AGradientThatCouldNotBeComputed) {
+  const std::vector<std::string> ends = run_job({.workers = 2, .shards = 2}, [](Store& store) {
+    store.init("w", NDArray::zeros({2}), here());
+    const NDArray target = NDArray::zeros({2});
+    const NDArray wrong = store.rank == 0 ? take(target, NDArray::from({5, 6})) : target.copy();
+    store.push("w", {wrong}, 0, here());
+    store.pull("w", target, here());
+    target.wait();
+  });
+  EXPECT_NE(ends[0].find("take: "), std::string::npos) << ends[0];
+  EXPECT_EQ(ends[1], "pull: key 'w': rank 0 (host test, process 0): its program has ended with an error");
+}
+
+TEST(KVStoreFailures, ASchedulerThatIsNotThere) {
+  ProcessOptions options;
+  options.scheduler = options.member.scheduler = "tcp://127.0.0.1:1";
+  options.size = 2;
+  options.member.gathering = milliseconds(200);
+  options.member.beat = milliseconds(50);
+  options.listen = "tcp://127.0.0.1:*";
+  options.endpoint = [network = InProcessNetwork::create()](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> { return network->endpoint(); };
+  auto store = make_remote_store(options, 2);
+  ASSERT_TRUE(store.ok());
+  const NDArray w = NDArray::zeros({2});
+  (*store)->init("w", w, here());
+  (*store)->pull("w", w, here());
+  try {
+    w.wait();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message, "pull: key 'w': no scheduler has answered at tcp://127.0.0.1:1 for 0 s");
+  }
+}
+
+}  // namespace
+}  // namespace mxc::kv

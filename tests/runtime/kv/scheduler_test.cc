@@ -1,0 +1,221 @@
+// Who is in a job, who is gone, and what everybody is told. And a member's side of it.
+#include "runtime/kv/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/kv/member.h"
+
+namespace mxc::kv {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Said = std::vector<std::string>;
+
+class SchedulerTest : public testing::Test {
+ protected:
+  Said say(uint32_t rank, Type type, uint64_t step = 0, const std::string& text = "", uint64_t incarnation = 1) {
+    Message message;
+    message.header = {type, 0, 0, rank, incarnation, 0, 0, step, 0, 0};
+    message.payload = text;
+    std::vector<Notice> notices;
+    status_ = scheduler_.receive(message, now_, notices);
+    return written(notices);
+  }
+  static Said written(const std::vector<Notice>& notices) {
+    Said said;
+    for (const Notice& notice : notices) said.push_back(std::to_string(notice.rank) + " " + name_of(notice.header.type) + (notice.text.empty() ? "" : " " + notice.text));
+    return said;
+  }
+  Said tick(Duration passed) {
+    now_ += passed;
+    std::vector<Notice> notices;
+    scheduler_.tick(now_, notices);
+    return written(notices);
+  }
+  void join_all() {
+    EXPECT_EQ(say(0, Type::join, 0, "host a, process 1"), Said{"0 welcome"});
+    EXPECT_EQ(say(1, Type::join, 0, "host b, process 2"), Said{"1 welcome"});
+  }
+
+  Time now_ = seconds(50);
+  Scheduler scheduler_{{.members = 2}, now_};
+  absl::Status status_;
+};
+
+TEST_F(SchedulerTest, TellsWhereServersAreWhenItKnowsAll) {
+  join_all();
+  EXPECT_EQ(say(1, Type::sealed, 77, "there"), Said{});
+  EXPECT_EQ(say(0, Type::sealed, 77, "here"), (Said{"0 peers here\nthere", "1 peers here\nthere"}));
+  EXPECT_EQ(say(1, Type::sealed, 77, "there"), Said{"1 peers here\nthere"});  // it has not heard
+}
+
+TEST_F(SchedulerTest, RefusesAnotherPlan) {
+  join_all();
+  say(0, Type::sealed, 0xab, "here");
+  const std::string why =
+      "the plans of rank 0 (host a, process 1) and rank 1 (host b, process 2) differ (00000000000000ab and 00000000000000cd): another build, or other keys, shapes or shards";
+  EXPECT_EQ(say(1, Type::sealed, 0xcd, "there"), (Said{"0 abort " + why, "1 abort " + why}));
+  EXPECT_TRUE(scheduler_.is_over());
+}
+
+TEST_F(SchedulerTest, NamesWhoIsGone) {
+  join_all();
+  say(1, Type::heartbeat, 41);
+  std::vector<Notice> notices;
+  scheduler_.lost(1, notices);
+  const std::string why = "rank 1 (host b, process 2) is gone: its connection has ended; the last step that it began was 41";
+  EXPECT_EQ(written(notices), (Said{"0 abort " + why, "1 abort " + why}));
+  EXPECT_EQ(scheduler_.failure(), why);
+  EXPECT_EQ(say(0, Type::heartbeat), Said{"0 abort " + why});
+}
+
+TEST_F(SchedulerTest, ASilentMemberIsGone) {
+  join_all();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(say(0, Type::heartbeat, 3), Said{"0 alive"});
+    EXPECT_EQ(say(1, Type::heartbeat, 3), Said{"1 alive"});
+    EXPECT_EQ(tick(milliseconds(500)), Said{});
+  }
+  for (int i = 0; i < 3; ++i) {
+    say(0, Type::heartbeat, 4);
+    EXPECT_EQ(tick(milliseconds(500)), Said{});
+  }
+  say(0, Type::heartbeat, 4);
+  EXPECT_EQ(tick(milliseconds(501))[0], "0 abort rank 1 (host b, process 2) does not answer; the last step that it began was 3");
+}
+
+TEST_F(SchedulerTest, AMemberThatNeverComes) {
+  say(0, Type::join, 0, "host a, process 1");
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_EQ(tick(seconds(1)), Said{});
+    say(0, Type::heartbeat);
+  }
+  EXPECT_EQ(tick(milliseconds(1))[0], "0 abort rank 1 has not come within 60 s");
+}
+
+TEST_F(SchedulerTest, TwoProcessesOfOneRank) {
+  join_all();
+  EXPECT_EQ(say(1, Type::join, 0, "host c, process 3", 2)[0], "0 abort two processes say that they are rank 1: host b, process 2 and host c, process 3");
+}
+
+TEST_F(SchedulerTest, BarriersArePassedTogether) {
+  join_all();
+  EXPECT_EQ(say(0, Type::barrier, 1), Said{});
+  EXPECT_EQ(say(0, Type::barrier, 1), Said{});
+  EXPECT_EQ(say(1, Type::barrier, 1), (Said{"0 barrier passed", "1 barrier passed"}));
+  EXPECT_EQ(say(0, Type::barrier, 1), Said{"0 barrier passed"});
+  EXPECT_EQ(say(0, Type::barrier, 2), Said{});
+  EXPECT_EQ(say(1, Type::leave), (Said{"0 barrier passed", "1 barrier passed"}));  // it is not waited for
+}
+
+TEST_F(SchedulerTest, ServersEndWhenAllHaveLeft) {
+  join_all();
+  EXPECT_EQ(say(0, Type::leave), Said{});
+  EXPECT_FALSE(scheduler_.is_over());
+  EXPECT_EQ(say(1, Type::leave), (Said{"0 farewell", "1 farewell"}));
+  EXPECT_TRUE(scheduler_.is_over());
+  EXPECT_EQ(say(0, Type::leave), Said{"0 farewell"});
+  std::vector<Notice> notices;
+  scheduler_.lost(0, notices);
+  EXPECT_EQ(written(notices), Said{});
+  EXPECT_EQ(scheduler_.failure(), "");
+}
+
+TEST_F(SchedulerTest, AMemberMayEndTheJob) {
+  join_all();
+  EXPECT_EQ(say(1, Type::abort, 0, "no more")[0], "0 abort rank 1 (host b, process 2): no more");
+}
+
+TEST_F(SchedulerTest, StrangersAreRefused) {
+  say(0, Type::heartbeat);
+  EXPECT_EQ(status_.message(), "its sender has not joined");
+  join_all();
+  say(0, Type::heartbeat, 0, "", 9);
+  EXPECT_EQ(status_.message(), "its sender has not joined");
+  say(0, Type::push);
+  EXPECT_EQ(status_.message(), "push: schedulers take no such messages");
+  say(2, Type::join);
+  EXPECT_EQ(status_.message(), "its sender is no member");
+}
+
+class MemberTest : public testing::Test {
+ protected:
+  Said sent() {
+    Said said;
+    Header header;
+    std::string text;
+    while (member_.send(now_, header, text)) said.push_back(std::string(name_of(header.type)) + " " + std::to_string(header.step) + (text.empty() ? "" : " " + text));
+    return said;
+  }
+  std::vector<News> hear(Type type, uint64_t step = 0, const std::string& text = "") {
+    Message message;
+    message.header = {type, 0, 0, kScheduler, 0, 0, 0, step, 0, 0};
+    message.payload = text;
+    std::vector<News> news;
+    member_.receive(message, now_, news);
+    return news;
+  }
+  std::vector<News> tick(Duration passed) {
+    now_ += passed;
+    std::vector<News> news;
+    member_.tick(now_, news);
+    return news;
+  }
+
+  Time now_ = seconds(50);
+  Member member_{{.who = "me", .scheduler = "tcp://there"}, now_};
+};
+
+TEST_F(MemberTest, SaysAgainWhatIsNotAnswered) {
+  EXPECT_EQ(sent(), Said{"join 0 me"});
+  EXPECT_EQ(sent(), Said{});
+  now_ += milliseconds(500);
+  EXPECT_EQ(sent(), Said{"join 0 me"});
+  hear(Type::welcome);
+  member_.seal(5, "here");
+  member_.progress(9);
+  EXPECT_EQ(sent(), (Said{"sealed 5 here", "heartbeat 9"}));
+  EXPECT_EQ(sent(), Said{});
+  now_ += milliseconds(500);
+  EXPECT_EQ(sent(), (Said{"sealed 5 here", "heartbeat 9"}));
+  const std::vector<News> news = hear(Type::peers, 0, "here\nthere");
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].servers, (Said{"here", "there"}));
+  EXPECT_EQ(hear(Type::peers, 0, "here\nthere").size(), 0u);
+  now_ += milliseconds(500);
+  EXPECT_EQ(sent(), Said{"heartbeat 9"});
+}
+
+TEST_F(MemberTest, ASchedulerThatIsSilentIsGone) {
+  sent();
+  hear(Type::welcome);
+  EXPECT_EQ(tick(seconds(2)).size(), 0u);
+  const std::vector<News> news = tick(milliseconds(1));
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].why, "the scheduler at tcp://there is gone");
+}
+
+TEST_F(MemberTest, ASchedulerThatNeverAnswers) {
+  EXPECT_EQ(tick(seconds(60)).size(), 0u);
+  const std::vector<News> news = tick(milliseconds(1));
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].why, "no scheduler has answered at tcp://there for 60 s");
+}
+
+TEST_F(MemberTest, HearsOfBarriersOnce) {
+  hear(Type::welcome);
+  member_.meet(1);
+  EXPECT_EQ(hear(Type::barrier_passed, 1).size(), 1u);
+  EXPECT_EQ(hear(Type::barrier_passed, 1).size(), 0u);
+}
+
+TEST_F(MemberTest, TheEndIsToldOnce) {
+  const std::vector<News> news = hear(Type::abort, 0, "somebody is gone");
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].why, "somebody is gone");
+  EXPECT_EQ(hear(Type::abort, 0, "somebody is gone").size(), 0u);
+}
+
+}  // namespace
+}  // namespace mxc::kv
