@@ -91,7 +91,8 @@ class KVStore {
   // called on a thread of the store's, for one part of a key at a time, and must do to each element what it does to every other.
   void set_updater(std::function<void(const KVUpdate&)> updater, Here here = Here::current());
 
-  // Waits until all workers have come here. Throws: the job has failed.
+  // Waits until all workers have come here. A pull after it has in it what everybody pushed before, but for the last s pushes of
+  // "dist_bounded:s". Throws: the job has failed.
   void barrier(Here here = Here::current());
 
   // This worker has nothing more to push: others do not wait for it any more. Waits until all have closed, since values lie in all

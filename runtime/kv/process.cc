@@ -106,14 +106,19 @@ absl::Status Process::barrier() {
   return wait_for([&] { return passed_ >= number; }) ? absl::OkStatus() : status();
 }
 
-absl::Status Process::close() {
+absl::Status Process::flush() {
   bool sealed;
   {
     std::lock_guard lock(mutex_);
     sealed = sealed_;
   }
-  if (sealed) working_->wake();
-  if (sealed && !wait_for([&] { return idle_; })) return status();
+  if (!sealed) return status();
+  working_->wake();
+  return wait_for([&] { return idle_; }) ? absl::OkStatus() : status();
+}
+
+absl::Status Process::close() {
+  if (absl::Status status = flush(); !status.ok()) return status;
   {
     std::lock_guard lock(mutex_);
     asked_.push_back([](Member& member) { member.leave(); });

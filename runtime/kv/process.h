@@ -61,6 +61,8 @@ class Process {
   // Nothing is pushed to this key from `step` on.
   void finish(uint32_t key, uint64_t step);
 
+  // Waits until all that was ordered is done and committed. Returns the job's failure.
+  absl::Status flush();
   // Waits for all members. Returns the job's failure.
   absl::Status barrier();
   // Waits until all members have closed. Returns the job's failure.

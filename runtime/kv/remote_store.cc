@@ -117,7 +117,14 @@ class RemoteStore : public Store {
   }
 
   void meet(Here here) override {
-    if (absl::Status status = process_->barrier(); !status.ok()) fail("barrier", std::string(status.message()), here);
+    absl::Status status;
+    // Of the other kinds a pull waits for what everybody has pushed.
+    if (consistency_.is_async()) {
+      for (const engine::Variable& variable : variables_) status.Update(engine().wait(variable));
+      status.Update(process_->flush());
+    }
+    status.Update(process_->barrier());
+    if (!status.ok()) fail("barrier", std::string(status.message()), here);
   }
 
   void end(Here here) override {
@@ -147,6 +154,8 @@ class RemoteStore : public Store {
       if (!status.ok()) return absl::InternalError(absl::StrCat("the updater of ", named(key.name, status.message())));
     } catch (const std::exception& error) {
       return absl::InternalError(absl::StrCat("the updater of ", named(key.name, error.what())));
+    } catch (...) {
+      return absl::InternalError(absl::StrCat("the updater of ", named(key.name, "it threw something that is no std::exception")));
     }
     return absl::OkStatus();
   }

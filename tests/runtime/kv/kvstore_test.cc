@@ -171,6 +171,23 @@ TEST(KVStore, PushingWaitsForNothing) {
             without_errors(1));
 }
 
+// The program queues more than the engine takes at a time, all of which waits for updates, which are queued on the same engine.
+TEST(KVStore, UpdatersNeedNoRoomInTheQueue) {
+  EXPECT_EQ(run_job({.workers = 1, .shards = 1},
+                    [](Store& store) {
+                      store.set_updater([](const KVUpdate& update) { update.value += update.gradient; }, here());
+                      store.init("w", NDArray::zeros({2}), here());
+                      const NDArray target = NDArray::zeros({2}), total = NDArray::zeros({2});
+                      for (int step = 0; step < 100; ++step) {
+                        store.push("w", {NDArray::ones({2})}, 0, here());
+                        store.pull("w", target, here());
+                        for (int i = 0; i < 50; ++i) total += target;
+                      }
+                      EXPECT_EQ(total.to_vector<float>(), std::vector<float>(2, 50 * 5050));
+                    }),
+            without_errors(1));
+}
+
 void expect_everywhere(const std::vector<std::string>& ends, const std::string& text) {
   for (const std::string& end : ends) EXPECT_NE(end.find(text), std::string::npos) << end;
 }

@@ -19,6 +19,7 @@ struct Setting {
   Consistency consistency;
   int drop = 0, duplicate = 0, lose_connection = 0;  // thousandths
   bool reorder = false;
+  int64_t lose_at = -1;  // the connection of this delivery breaks
 };
 
 // What shard s contributes to element e of key k in step t: small numbers whose sums depend on their order.
@@ -83,6 +84,7 @@ class Simulation {
   const Server& server_of(uint32_t chunk) const { return *servers_[plan_.chunks[chunk].server]; }
   int64_t pulls() const { return pulls_; }
   uint64_t most_stale() const { return most_stale_; }
+  int64_t deliveries() const { return deliveries_; }
 
  private:
   struct Program {  // of a worker: push, pull, push, pull ... of each chunk
@@ -160,7 +162,7 @@ class Simulation {
     const size_t at = setting_.reorder ? random_() % network_.size() : 0;
     const Travelling message = std::move(network_[at]);
     network_.erase(network_.begin() + static_cast<std::ptrdiff_t>(at));
-    if (happens(setting_.lose_connection)) return lose(message.to_server ? message.from : message.to, message.to_server ? message.to : message.from);
+    if (deliveries_++ == setting_.lose_at || happens(setting_.lose_connection)) return lose(message.to_server ? message.from : message.to, message.to_server ? message.to : message.from);
     const Message received = {message.header, message.payload};
     message.to_server ? at_server(message.from, message.to, received) : at_worker(message.from, message.to, received);
   }
@@ -232,7 +234,7 @@ class Simulation {
   std::deque<Travelling> network_;
   std::map<uint32_t, uint64_t> updates_;
   Time now_{};
-  int64_t pulls_ = 0;
+  int64_t pulls_ = 0, deliveries_ = 0;
   uint64_t most_stale_ = 0;
 };
 
@@ -270,6 +272,21 @@ TEST(Protocol, SurvivesLostConnections) {
     ASSERT_TRUE(simulation.run()) << "seed " << seed;
     expect_plain_loops(simulation, 4);
   }
+}
+
+// Each point at which a connection can break, one after the other.
+TEST(Protocol, AConnectionMayBreakAnywhere) {
+  int64_t breaks = 0;
+  for (bool over = false; !over; ++breaks) {
+    Setting setting = {1, 2, 2, {}};
+    setting.lose_at = breaks;
+    Simulation simulation(setting);
+    ASSERT_TRUE(simulation.run()) << "at delivery " << breaks;
+    expect_plain_loops(simulation, 2);
+    for (uint32_t chunk = 0; chunk < simulation.plan().chunks.size(); ++chunk) ASSERT_EQ(simulation.updates(chunk), kSteps) << "at delivery " << breaks;
+    over = simulation.deliveries() <= breaks;
+  }
+  EXPECT_GT(breaks, 300);
 }
 
 TEST(Protocol, BoundedHasTheSameSums) {
