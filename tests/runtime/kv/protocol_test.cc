@@ -19,6 +19,7 @@ struct Setting {
   Consistency consistency;
   int drop = 0, duplicate = 0, lose_connection = 0;  // thousandths
   bool reorder = false;
+  uint64_t steps = 6;
   int64_t lose_at = -1;  // the connection of this delivery breaks
 };
 
@@ -28,8 +29,7 @@ float contribution(int64_t shard, uint64_t key, uint64_t step, int64_t element) 
   return static_cast<float>(mixed % 100003) / 97.0f - 500.0f;
 }
 
-constexpr int64_t kElements[] = {3, 100, 2500};  // the last is cut
-constexpr uint64_t kSteps = 6;
+constexpr int64_t kElements[] = {3, 50, 1100};  // the last is cut
 
 class Simulation {
  public:
@@ -120,13 +120,13 @@ class Simulation {
     const std::vector<Node> parts = parts_of(range, setting_.shards);
     for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk) {
       const uint64_t step = program.next[chunk];
-      if (program.waits[chunk] || step > kSteps || !worker.has_room(chunk, step)) continue;
+      if (program.waits[chunk] || step > setting_.steps || !worker.has_room(chunk, step)) continue;
       for (uint32_t part = 0; part < parts.size(); ++part)
         worker.push(chunk, part, step, static_cast<uint32_t>(parts[part].end - parts[part].first), summed(parts[part], chunk, step), plan_.chunks[chunk].priority);
       worker.pull(++program.tickets, chunk, step);
       program.pushed[program.tickets] = step;
       program.waits[chunk] = true;
-      if (step == kSteps) worker.finish(chunk, step + 1);
+      if (step == setting_.steps) worker.finish(chunk, step + 1);
     }
     Request request;
     while (worker.send(now_, request)) put({true, rank, request.server, request.header, std::string(request.payload)});
@@ -221,7 +221,7 @@ class Simulation {
       if (!worker->is_idle()) return false;
     for (const Program& program : programs_)
       for (uint64_t next : program.next)
-        if (next <= kSteps) return false;
+        if (next <= setting_.steps) return false;
     return true;
   }
 
@@ -238,12 +238,14 @@ class Simulation {
   uint64_t most_stale_ = 0;
 };
 
-void expect_plain_loops(const Simulation& simulation, int64_t shards) {
+constexpr uint64_t kSteps = 6;
+
+void expect_plain_loops(const Simulation& simulation, int64_t shards, uint64_t steps = kSteps) {
   for (uint32_t key = 0; key < 3; ++key) {
     const std::vector<float> value = simulation.value(key);
     for (int64_t element = 0; element < kElements[key]; ++element) {
       float expected = 0;
-      for (uint64_t step = 1; step <= kSteps; ++step) expected += Simulation::tree({0, shards}, key, step, element) / 2;
+      for (uint64_t step = 1; step <= steps; ++step) expected += Simulation::tree({0, shards}, key, step, element) / 2;
       ASSERT_EQ(value[static_cast<size_t>(element)], expected) << "key " << key << " element " << element;
     }
   }
@@ -258,7 +260,7 @@ TEST(Protocol, HasTheBitsOfPlainLoops) {
 }
 
 TEST(Protocol, SurvivesLossRepetitionAndDisorder) {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
     Simulation simulation({seed, 3, 6, {}, 100, 100, 0, true});
     ASSERT_TRUE(simulation.run()) << "seed " << seed;
     expect_plain_loops(simulation, 6);
@@ -267,7 +269,7 @@ TEST(Protocol, SurvivesLossRepetitionAndDisorder) {
 }
 
 TEST(Protocol, SurvivesLostConnections) {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
     Simulation simulation({seed, 4, 4, {}, 0, 0, 30, false});
     ASSERT_TRUE(simulation.run()) << "seed " << seed;
     expect_plain_loops(simulation, 4);
@@ -279,14 +281,15 @@ TEST(Protocol, AConnectionMayBreakAnywhere) {
   int64_t breaks = 0;
   for (bool over = false; !over; ++breaks) {
     Setting setting = {1, 2, 2, {}};
+    setting.steps = 3;
     setting.lose_at = breaks;
     Simulation simulation(setting);
     ASSERT_TRUE(simulation.run()) << "at delivery " << breaks;
-    expect_plain_loops(simulation, 2);
-    for (uint32_t chunk = 0; chunk < simulation.plan().chunks.size(); ++chunk) ASSERT_EQ(simulation.updates(chunk), kSteps) << "at delivery " << breaks;
+    expect_plain_loops(simulation, 2, setting.steps);
+    for (uint32_t chunk = 0; chunk < simulation.plan().chunks.size(); ++chunk) ASSERT_EQ(simulation.updates(chunk), setting.steps) << "at delivery " << breaks;
     over = simulation.deliveries() <= breaks;
   }
-  EXPECT_GT(breaks, 300);
+  EXPECT_GT(breaks, 100);
 }
 
 TEST(Protocol, BoundedHasTheSameSums) {
