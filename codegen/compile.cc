@@ -1,7 +1,8 @@
 // compileProgram: walks the functions in order; every kernel op becomes steps and machine code, every value a buffer record.
 //
 // Buffers. Parameters, state and hyper-parameters are one buffer a name in all functions; inputs too. A kernel's result lies where the
-// memory plan put it; a view is another record over the same bytes. A step depends on the latest earlier steps whose bytes it reads or
+// memory plan put it; a view is another record over the same bytes. In a library that trains, what training changes lies behind all else that
+// is persistent (plan.h, Library). A step depends on the latest earlier steps whose bytes it reads or
 // writes: that covers data flow and the reuse of memory alike.
 #include "codegen/compile.h"
 
@@ -14,6 +15,7 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -64,6 +66,7 @@ class ProgramWriter {
     unit_ = vectorUnitOf(target);
     plan_.devices.push_back({});
     plan_.devices[0].kind = plan::DeviceKind::cpu;
+    if (module_->hasAttr("mx.library_trains")) orderPersistent();
     for (auto function : module_.getOps<func::FuncOp>())
       if (failed(addFunction(function))) return failure();
     listParameters();
@@ -127,6 +130,25 @@ class ProgramWriter {
     it->second = add(buffer);
     order_.push_back({role, it->second});
     return it->second;
+  }
+
+  // Gives everything persistent its buffer: first what all contexts of a library share, then what training changes, then the optimizer's state,
+  // then hyper-parameters.
+  void orderPersistent() {
+    llvm::StringSet<> changed;
+    for (auto function : module_.getOps<func::FuncOp>())
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (BoundMemory memory = boundToResult(function.getResultAttrDict(i)); memory.persistent) changed.insert(memory.key);
+    auto place = [&](const BoundMemory& memory, DictionaryAttr attributes) {
+      return memory.role == "hyper" ? 3 : attributes.get("mx.slot") ? 2 : changed.contains(memory.key) ? 1 : 0;
+    };
+    for (int wanted = 0; wanted < 4; ++wanted)
+      for (auto function : module_.getOps<func::FuncOp>())
+        for (BlockArgument argument : function.getArguments()) {
+          DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
+          const BoundMemory memory = boundToArgument(attributes);
+          if (memory.persistent && place(memory, attributes) == wanted) (void)named(memory, argument.getLoc(), rankedType(argument));
+        }
   }
 
   uint32_t output(StringRef role, StringRef name, Value value) {
@@ -398,13 +420,31 @@ void addProgram(llvm::Module& module, const std::string& blob, ArrayRef<std::str
 
 }  // namespace
 
+namespace {
+
+void loadKernelDialects(MLIRContext& context) {
+  DialectRegistry registry;
+  registerKernelDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
+}  // namespace
+
+FailureOr<std::string> planOf(ModuleOp module, const TargetOptions& options, const ProgramFacts& facts) {
+  FailureOr<std::unique_ptr<llvm::TargetMachine>> target = makeTargetMachine(module.getLoc(), options);
+  if (failed(target)) return failure();
+  loadKernelDialects(*module.getContext());
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  ProgramWriter writer(module, *kernels);
+  if (failed(writer.run(facts, **target))) return failure();
+  return writer.plan().write();
+}
+
 FailureOr<CompiledProgram> compileProgram(ModuleOp module, const TargetOptions& options, const ProgramFacts& facts) {
   FailureOr<std::unique_ptr<llvm::TargetMachine>> target = makeTargetMachine(module.getLoc(), options);
   if (failed(target)) return failure();
-  DialectRegistry registry;
-  registerKernelDialects(registry);
-  module.getContext()->appendDialectRegistry(registry);
-  module.getContext()->loadAllAvailableDialects();
+  loadKernelDialects(*module.getContext());
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramWriter writer(module, *kernels);
   if (failed(writer.run(facts, **target))) return failure();

@@ -31,4 +31,7 @@ struct CompiledProgram {
 // Fails with a diagnostic.
 mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const TargetOptions& target, const ProgramFacts& facts);
 
+// The Plan of the program that compileProgram would make, without its machine code.
+mlir::FailureOr<std::string> planOf(mlir::ModuleOp module, const TargetOptions& target, const ProgramFacts& facts);
+
 }  // namespace mxc::codegen

@@ -1,8 +1,9 @@
 // makeLibrary: what changes in the module.
-//   1. `mxc_embed_library`, the plan::Library, takes the place of the plan::Program.
+//   1. `mxc_embed_library`, a plan::Library, takes the place of the plan::Program; so it is for each set of sizes and each processor, and these
+//      modules are linked into the first. `mxc_embed_sets` lists the sets.
 //   2. The weights are a label in assembly with the file's bytes behind it.
 //   3. Where there is no instruction for a * b + c rounded once, or for floor, it is a call of runtime/embed's.
-//   4. The same for newer processors, and runtime/embed, are linked in.
+//   4. runtime/embed is linked in.
 //   5. Its functions get the library's prefix; all else becomes internal, and what is not used goes.
 #include "codegen/library.h"
 
@@ -28,7 +29,7 @@ using namespace mlir;
 namespace mxc::codegen {
 namespace {
 
-constexpr StringRef kPublic = "mxc_embed_", kLibrary = "mxc_embed_library", kWeights = "mxc_embed_weights";
+constexpr StringRef kPublic = "mxc_embed_", kLibrary = "mxc_embed_library", kSets = "mxc_embed_sets", kWeights = "mxc_embed_weights";
 
 // The weights' label.
 void addWeights(llvm::Module& module, const LibraryParts& parts) {
@@ -66,6 +67,16 @@ void addLibrary(llvm::Module& module, StringRef programSymbol, StringRef symbol,
   llvm::Constant* value = llvm::ConstantStruct::getAnon(fields);
   auto* library = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, symbol);
   library->setAlignment(llvm::Align(alignof(uint64_t)));
+}
+
+// The list of sets, with a null behind it.
+void addSets(llvm::Module& module, const std::vector<std::string>& libraries, const std::string& symbol) {
+  auto* pointer = llvm::PointerType::get(module.getContext(), 0);
+  SmallVector<llvm::Constant*> entries;
+  for (const std::string& library : libraries) entries.push_back(module.getNamedGlobal(library));
+  entries.push_back(llvm::ConstantPointerNull::get(pointer));
+  auto* type = llvm::ArrayType::get(pointer, entries.size());
+  new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, llvm::ConstantArray::get(type, entries), symbol);
 }
 
 // A module by itself, to be linked into one that lives in another context.
@@ -129,16 +140,21 @@ void hideTheRest(llvm::Module& module, const llvm::StringSet<>& shown) {
 
 }  // namespace
 
-llvm::Error makeLibrary(CompiledProgram& program, const LibraryParts& parts) {
-  llvm::Module& module = *program.module;
-  addLibrary(module, program.symbol, kLibrary, parts);
+llvm::Error makeLibrary(const std::vector<LibraryVersion>& versions, const LibraryParts& parts) {
+  llvm::Module& module = *versions[0].sets[0]->module;
+  for (const LibraryVersion& version : versions) {
+    std::vector<std::string> symbols;
+    for (auto [i, program] : llvm::enumerate(version.sets)) {
+      symbols.push_back(kLibrary.str() + version.suffix + "_" + std::to_string(i));
+      addLibrary(*program->module, program->symbol, symbols.back(), parts);
+      if (program->module.get() == &module) continue;
+      if (llvm::Error error = link(module, bitcodeOf(*program->module))) return error;
+    }
+    addSets(module, symbols, kSets.str() + version.suffix);
+  }
   if (!parts.weightsFile.empty()) addWeights(module, parts);
   if (!parts.fused) callInstead(module, llvm::Intrinsic::fma, "mxc_soft_fmaf");
   if (!parts.rounded) callInstead(module, llvm::Intrinsic::floor, "mxc_soft_floorf");
-  for (const LibraryVariant& variant : parts.variants) {
-    addLibrary(*variant.program->module, variant.program->symbol, variant.symbol, parts);
-    if (llvm::Error error = link(module, bitcodeOf(*variant.program->module))) return error;
-  }
   for (const std::string& bitcode : parts.bitcode)
     if (llvm::Error error = link(module, bitcode)) return error;
   llvm::StringSet<> shown;

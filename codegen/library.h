@@ -9,10 +9,10 @@
 
 namespace mxc::codegen {
 
-// The same program for a newer processor, in the library under a name of its own: mxc_embed_library_v3.
-struct LibraryVariant {
-  CompiledProgram* program;
-  std::string symbol;
+// A library's programs for one processor: the same model for one or several sets of sizes.
+struct LibraryVersion {
+  std::vector<CompiledProgram*> sets;
+  std::string suffix;  // of the names within: "", or "_v3" for x86-64-v3
 };
 
 struct LibraryParts {
@@ -21,13 +21,13 @@ struct LibraryParts {
   std::string weightsFile;           // the persistent area's image, which is to lie in the library; empty: it does not
   uint64_t weightsBytes = 0;
   uint64_t weightsLayout = 0, build = 0;  // see plan::Library
-  std::vector<LibraryVariant> variants;  // beside the program itself
   bool fused = true;                 // false: a * b + c in f32 is to be mxc_soft_fmaf of `bitcode`
   bool rounded = true;               // false: floor in f32 is to be mxc_soft_floorf
 };
 
-// Makes the program's module that of a library. The weights never become LLVM constants: the assembler copies them out of their file when
-// an object is emitted. Error: the bitcode is none, or does not fit.
-llvm::Error makeLibrary(CompiledProgram& program, const LibraryParts& parts);
+// Makes the module of the first version's first program that of a library; those of the others are used up. The weights, which all have in
+// common, never become LLVM constants: the assembler copies them out of their file when an object is emitted. Error: the bitcode is none,
+// or does not fit.
+llvm::Error makeLibrary(const std::vector<LibraryVersion>& versions, const LibraryParts& parts);
 
 }  // namespace mxc::codegen

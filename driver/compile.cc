@@ -15,6 +15,7 @@
 #include "driver/paper_memory_text.h"
 #include "driver/plan_text.h"
 #include "driver/target.h"
+#include "driver/trained.h"
 #include "frontend/dsl/draw.h"
 #include "frontend/import/import.h"
 #include "frontend/stage/process.h"
@@ -85,6 +86,7 @@ frontend::StageOptions stageOptions(const CompileOptions& options, const std::st
 struct Model {
   std::string name;   // of an MXC_MODEL; empty: symbol JSON
   std::string graph;  // symbol JSON
+  std::map<std::string, int64_t> dims;  // of --dims
 };
 
 // What the source gives.
@@ -140,7 +142,7 @@ std::optional<Source> readSource(const CompileOptions& options, const std::strin
                                  DiagnosticPrinter& printer) {
   if (isSymbolJson(options)) {
     auto text = readWholeFile(options.source);
-    if (text) return Source{{Model{"", std::move(*text)}}, false};
+    if (text) return Source{{Model{"", std::move(*text), {}}}, false};
     frontend::Diagnostic diagnostic;
     diagnostic.place.file = options.source;
     diagnostic.message = llvm::toString(text.takeError());
@@ -152,10 +154,15 @@ std::optional<Source> readSource(const CompileOptions& options, const std::strin
   auto names = file ? wantedModels(*file, stage, options, printer) : std::nullopt;
   if (!names) return std::nullopt;
   Source source{{}, file->has_main};
-  for (const std::string& name : *names) {
-    auto graph = frontend::stage(stage, name, printer.sink());
-    if (!graph) return std::nullopt;
-    source.models.push_back({name, std::move(*graph)});
+  const std::vector<std::map<std::string, int64_t>> one_set(1);
+  for (const auto& dims : options.sets.empty() ? one_set : options.sets) {
+    frontend::StageOptions sized = stage;
+    for (const auto& [name, size] : dims) sized.dims[name] = size;
+    for (const std::string& name : *names) {
+      auto graph = frontend::stage(sized, name, printer.sink());
+      if (!graph) return std::nullopt;
+      source.models.push_back({name, std::move(*graph), dims});
+    }
   }
   return source;
 }
@@ -245,13 +252,23 @@ class Generator {
   // The program of one model. Nothing after an error, which has been printed.
   std::optional<codegen::CompiledProgram> generate(const Model& model, mlir::ModuleOp module) {
     keep(model, "import.mlir", [&] { return printed(module); });
-    if (mlir::failed(runPasses(module))) return requireError(printer_, "a pass"), std::nullopt;
+    if (mlir::failed(runPasses(module, options_.trained))) return requireError(printer_, "a pass"), std::nullopt;
     keep(model, "passes.mlir", [&] { return printed(module); });
     auto program = generateFor(targetOptions(options_), model, module);
     if (!program) return std::nullopt;
     if (!options_.report.empty()) report(AlignedPlan(program->plan).view());
     keep(model, "ll", [&] { return program->emit(codegen::Format::llvm); });
     return program;
+  }
+
+  // The Plan that a library would have if it trained everything; empty if it does, or trains nothing. Requires: `module` as it was before
+  // `generate`, which has succeeded.
+  std::string planAllTrained(const Model& model, mlir::ModuleOp module) {
+    if (options_.trained.empty()) return "";
+    mlir::ScopedDiagnosticHandler told_already(module.getContext(), [](mlir::Diagnostic&) { return mlir::success(); });
+    if (mlir::failed(runPasses(module, {}, /*quietly=*/true))) return "";
+    auto plan = codegen::planOf(module, targetOptions(options_), factsOf(model));
+    return mlir::succeeded(plan) ? *plan : "";
   }
 
   // The same program for the newer processors of --multiversion (none without that). Requires: `module` has been through `generate`.
@@ -281,17 +298,26 @@ class Generator {
 
  private:
   std::optional<codegen::CompiledProgram> generateFor(const codegen::TargetOptions& target, const Model& model, mlir::ModuleOp module) {
-    codegen::ProgramFacts facts{llvm::sys::path::filename(options_.source).str(), "mxc " MXC_VERSION, options_.check_finite};
-    if (has_main_) facts.symbol += "_" + model.name;
-    mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, facts);
+    mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, factsOf(model));
     if (mlir::failed(program)) return requireError(printer_, "code generation"), std::nullopt;
     core::Status status = AlignedPlan(program->plan).status();
     if (!status.ok()) return printer_.error(Fault::internal, status.text), std::nullopt;
     return std::move(*program);
   }
 
-  mlir::LogicalResult runPasses(mlir::ModuleOp module) {
+  codegen::ProgramFacts factsOf(const Model& model) const {
+    codegen::ProgramFacts facts{llvm::sys::path::filename(options_.source).str(), "mxc " MXC_VERSION, options_.check_finite};
+    if (has_main_) facts.symbol += "_" + model.name;
+    return facts;
+  }
+
+  // `trained`: layers and parameters that a library trains; empty: all. `quietly`: of passes, nothing is printed.
+  mlir::LogicalResult runPasses(mlir::ModuleOp module, const std::vector<std::string>& trained, bool quietly = false) {
     PipelineOptions pipeline;
+    auto parameters = trainedParameters(module, trained);
+    if (mlir::failed(parameters)) return mlir::failure();
+    pipeline.libraryTrains = options_.train;
+    pipeline.trained = std::move(*parameters);
     pipeline.memoryLimit = options_.memory_limit_bytes;
     pipeline.memoryPlan = options_.memory_plan;
     pipeline.ownMain = has_main_;
@@ -299,8 +325,8 @@ class Generator {
     const Target* machine = findTarget(options_.target);
     pipeline.smallStack = pipeline.library && machine && !machine->hosted;
     if (options_.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at
-    pipeline.printAfterAll = options_.print_ir;
-    pipeline.timePasses = options_.time_passes;
+    pipeline.printAfterAll = options_.print_ir && !quietly;
+    pipeline.timePasses = options_.time_passes && !quietly;
     pipeline.log = &llvm::errs();
     return runPipeline(module, pipeline);
   }
@@ -351,16 +377,36 @@ void compileModel(const Model& model, bool has_main, const CompileOptions& optio
   if (options.memory_by_paper) return writePaperMemory(*imported.module, options, output, printer);
   if (auto program = generator.generate(model, *imported.module)) {
     generator.writeReport();
-    if (isLibrary(options)) {
-      std::vector<codegen::CompiledProgram> variants = generator.generateVariants(model, *imported.module);
-      if (!printer.failed()) writeLibrary(*program, variants, options, output, work, printer);
-    } else if (options.emit == Emit::executable) {
+    if (options.emit == Emit::executable) {
       writeTrainer(*program, options, output, work, printer);
     } else {
       writeOutput(output, emitted(*program, options.emit), printer);
     }
   }
   if (printer.exitCode() == kInternal) reproducer.write(printer);
+}
+
+// A library of a model, for each set of sizes: `models` are that one, staged with each.
+void compileLibrary(const Source& source, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                    DiagnosticPrinter& printer) {
+  Generator generator(options, source.has_main, work, printer);
+  std::vector<LibrarySet> sets;
+  for (const Model& model : source.models) {
+    generator.keep(model, "graph.json", [&] { return model.graph; });
+    Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", model.graph);
+    Imported imported = importModel(model, options, printer);
+    if (!imported.module) return;
+    mlir::OwningOpRef<mlir::ModuleOp> whole = llvm::cast<mlir::ModuleOp>(imported.module->getOperation()->clone());
+    auto program = generator.generate(model, *imported.module);
+    if (program) {
+      std::vector<codegen::CompiledProgram> variants = generator.generateVariants(model, *imported.module);
+      sets.push_back({model.dims, std::move(*program), std::move(variants), generator.planAllTrained(model, *whole)});
+    }
+    if (printer.exitCode() == kInternal) reproducer.write(printer);
+    if (printer.failed()) return;
+  }
+  generator.writeReport();
+  writeLibrary(sets, options, output, work, printer);
 }
 
 // A file with a main: all its models, and the file itself.
@@ -397,6 +443,7 @@ void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   std::optional<Source> source = readSource(options, output, work, printer);
   if (!source) return;
   if (source->has_main && isProgram(options)) compileMainProgram(*source, options, output, work, printer);
+  else if (isLibrary(options)) compileLibrary(*source, options, output, work, printer);
   else compileModel(source->models[0], source->has_main, options, output, work, printer);
   if (!printer.failed() && options.dependencies) writeDependencies(options, output, work, printer);
 }

@@ -28,10 +28,13 @@ struct CompileOptions {
   std::string params;                   // --params: the checkpoint whose weights go into a library
   bool weights_beside = false;          // --weights=file
   bool multiversion = false;            // a library for several levels of x86-64
+  bool train = false;                   // --train: a library that trains
+  std::vector<std::string> trained;     // layers and parameters that it trains, as the user names them; empty: all
   std::string optimizer;                // as parseOptimizer reads it; empty: the model's
   bool f64 = false;                     // --dtype=f64
   std::vector<std::string> defines;     // -D
   std::map<std::string, int64_t> dims;  // --dim
+  std::vector<std::map<std::string, int64_t>> sets;  // --dims: each with what `dims` says; empty: one, of `dims` alone
   std::string host_compiler = "c++";
   int stage_time_limit_seconds = 10;
   int64_t stage_memory_limit_bytes = int64_t{4} << 30;

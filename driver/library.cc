@@ -19,16 +19,19 @@ using frontend::Fault;
 namespace {
 
 // What runtime/embed's functions look like from outside; part of every library's build number.
-constexpr const char* kInterface = "1";
+constexpr const char* kInterface = "2";
 
 // The parts of runtime/embed that a library has.
 std::vector<std::string> partsOf(const HeaderFacts& facts, const Target& target, bool multiversion) {
-  std::vector<std::string> parts = {"open", "run", "exports"};
+  std::vector<std::string> parts = {"open", "run", "sets", "exports"};
   auto add = [&](bool wanted, std::initializer_list<const char*> more) {
     if (wanted) parts.insert(parts.end(), more.begin(), more.end());
   };
   add(facts.hosted, {"create", "exports_hosted"});
-  add(facts.weights_beside, {"weights", "exports_weights"});
+  add(facts.sets.size() > 1, {"exports_sets"});
+  add(facts.trains(), {"train", "state", "exports_train"});
+  add(facts.weights_beside || facts.trains(), {"weights"});
+  add(facts.weights_beside, {"exports_weights"});
   add(facts.hosted && facts.weights_beside, {"weights_file", "exports_weights_hosted"});
   add(!target.fused, {"soft_fma"});
   add(!target.rounded, {"soft_floor"});
@@ -72,16 +75,59 @@ std::string beside(const std::string& output, const std::string& name) {
   return path.str().str();
 }
 
-HeaderFacts headerFacts(const core::PlanView& plan, const std::string& blob, const Target& target, const CompileOptions& options,
-                        const std::string& output) {
+// Plans that can be looked at.
+std::vector<AlignedPlan> plansOf(const std::vector<LibrarySet>& sets) {
+  std::vector<AlignedPlan> plans;
+  for (const LibrarySet& set : sets) plans.emplace_back(set.program.plan);
+  return plans;
+}
+
+// What a context would take if all layers were trained.
+uint64_t allTrainedBytes(const std::vector<LibrarySet>& sets) {
+  std::vector<AlignedPlan> plans;
+  for (const LibrarySet& set : sets) plans.emplace_back(set.all_trained.empty() ? set.program.plan : set.all_trained);
+  std::vector<core::PlanView> views;
+  for (const AlignedPlan& plan : plans) views.push_back(plan.view());
+  return contextBytes(views);
+}
+
+HeaderFacts headerFacts(const std::vector<AlignedPlan>& plans, const std::vector<LibrarySet>& sets, const Target& target,
+                        const CompileOptions& options, const std::string& output) {
   HeaderFacts facts;
-  facts.prefix = cIdentifier(plan.find_fact("model"));
+  facts.prefix = cIdentifier(plans[0].view().find_fact("model"));
   facts.file = headerName(output);
   facts.library = llvm::sys::path::filename(output).str();
   facts.weights_beside = options.weights_beside;
   facts.hosted = target.hosted;
-  facts.build = hashOf(kInterface + std::string(options.weights_beside ? "file" : "embed") + blob);
+  std::string text = kInterface + std::string(options.weights_beside ? "file" : "embed");
+  for (size_t i = 0; i < sets.size(); ++i) {
+    facts.sets.push_back({plans[i].view(), sets[i].dims});
+    text += sets[i].program.plan;
+  }
+  facts.build = hashOf(text);
+  facts.all_trained_bytes = allTrainedBytes(sets);
   return facts;
+}
+
+// The processors' programs, all sets of each.
+std::vector<codegen::LibraryVersion> versionsOf(std::vector<LibrarySet>& sets) {
+  std::vector<codegen::LibraryVersion> versions(1 + sets[0].variants.size());
+  for (size_t v = 0; v < versions.size(); ++v) {
+    versions[v].suffix = v == 0 ? "" : "_v" + std::to_string(2 + v);
+    for (LibrarySet& set : sets) versions[v].sets.push_back(v == 0 ? &set.program : &set.variants[v - 1]);
+  }
+  return versions;
+}
+
+// Weights are there once: all sets want the same.
+bool checkSets(const HeaderFacts& facts, DiagnosticPrinter& printer) {
+  for (const SizeSet& set : facts.sets) {
+    if (weightLayout(set.view) == weightLayout(facts.plan())) continue;
+    std::string named;
+    for (const auto& [name, size] : set.dims) named += (named.empty() ? "" : ",") + name + "=" + std::to_string(size);
+    return printer.error(Fault::input, "--dims " + named + ": the model has other parameters with these sizes than with those of the first set"), false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -107,11 +153,13 @@ bool checkLibraryOptions(const CompileOptions& options, DiagnosticPrinter& print
   if (!options.target.empty() && !library && !between) return fail("--target goes with libraries, and with --emit=llvm and asm");
   if (!options.target.empty() && options.emit == Emit::shared)
     return fail("--emit=shared links with this machine's compiler: make --emit=lib for " + options.target + " and link it with that target's");
+  if (options.train && !library) return fail("--train goes with libraries alone: --emit=lib, shared, header, or obj with --params");
+  if (!options.sets.empty() && !library) return fail("--dims goes with libraries alone, which can hold several sets of sizes; --dim changes a program's");
   if (options.multiversion && !library) return fail("--multiversion goes with libraries alone");
   const Target* target = findTarget(options.target);
   if (options.multiversion && (options.cpu != "native" || !target || std::string_view(target->name) != "x86_64-linux-gnu"))
     return fail("--multiversion is of x86-64 alone and chooses the processors itself: it goes with no -mcpu and no other --target");
-  if (library && options.check_finite) return fail("--check-finite is a matter of training, and a library does not train");
+  if (library && options.check_finite) return fail("--check-finite is a matter of the standard trainer, which a library does not have");
   if (library && options.output == "-" && options.emit != Emit::header)
     return fail("a library comes with headers beside it: it cannot go to standard output");
   return true;
@@ -132,35 +180,35 @@ std::string emitted(codegen::CompiledProgram& program, const HeaderFacts& facts,
 
 }  // namespace
 
-void writeLibrary(codegen::CompiledProgram& program, std::vector<codegen::CompiledProgram>& variants, const CompileOptions& options,
-                  const std::string& output, const WorkDirectory& work, DiagnosticPrinter& printer) {
-  AlignedPlan plan(program.plan);
+void writeLibrary(std::vector<LibrarySet>& sets, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                  DiagnosticPrinter& printer) {
+  const std::vector<AlignedPlan> plans = plansOf(sets);
   const Target* target = findTarget(options.target);
   if (!target) return printer.error(Fault::unsupported, "there are no embedded libraries for this machine; see --target");
-  HeaderFacts facts = headerFacts(plan.view(), program.plan, *target, options, output);
-  if (options.emit == Emit::header) return writeOutput(output, libraryHeader(plan.view(), facts), printer);
-  auto image = weightImage(plan.view(), options.params, printer);
+  const HeaderFacts facts = headerFacts(plans, sets, *target, options, output);
+  if (!checkSets(facts, printer)) return;
+  if (options.emit == Emit::header) return writeOutput(output, libraryHeader(facts), printer);
+  auto image = weightImage(facts.plan(), options.params, printer);
   auto bitcode = image ? readBitcode(*target, facts, options.multiversion, printer) : std::nullopt;
   if (!bitcode) return;
   codegen::LibraryParts parts;
   parts.prefix = facts.prefix;
   parts.bitcode = std::move(*bitcode);
   parts.weightsBytes = image->size();
-  parts.weightsLayout = weightLayout(plan.view());
+  parts.weightsLayout = weightLayout(facts.plan());
   parts.build = facts.build;
   parts.fused = target->fused;
   parts.rounded = target->rounded;
-  for (size_t i = 0; i < variants.size(); ++i) parts.variants.push_back({&variants[i], "mxc_embed_library_v" + std::to_string(3 + i)});
   if (!facts.weights_beside) {
     parts.weightsFile = work.file("weights");
     writeOutput(parts.weightsFile, *image, printer);
     if (printer.failed()) return;
   }
-  if (llvm::Error error = codegen::makeLibrary(program, parts)) return printer.error(Fault::internal, llvm::toString(std::move(error)));
-  std::string bytes = emitted(program, facts, options, work, printer);
+  if (llvm::Error error = codegen::makeLibrary(versionsOf(sets), parts)) return printer.error(Fault::internal, llvm::toString(std::move(error)));
+  std::string bytes = emitted(sets[0].program, facts, options, work, printer);
   if (printer.failed()) return;
-  std::vector<std::pair<std::string, std::string>> files = {{beside(output, facts.file + ".h"), libraryHeader(plan.view(), facts)},
-                                                            {beside(output, facts.file + ".hpp"), libraryWrapper(plan.view(), facts)},
+  std::vector<std::pair<std::string, std::string>> files = {{beside(output, facts.file + ".h"), libraryHeader(facts)},
+                                                            {beside(output, facts.file + ".hpp"), libraryWrapper(facts)},
                                                             {output, std::move(bytes)}};
   if (facts.weights_beside) files.insert(files.begin(), {beside(output, facts.file + ".weights"), weightFile(*image, parts.weightsLayout)});
   for (const auto& [path, content] : files)

@@ -1,6 +1,7 @@
 // Embedded libraries: --emit=lib, shared and header, and --emit=obj with --params.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,17 @@ bool isLibrary(const CompileOptions& options);
 // Whether the flags go together. False after an error, which has been printed.
 bool checkLibraryOptions(const CompileOptions& options, DiagnosticPrinter& printer);
 
-// Writes the library with its headers beside it, or the header alone. `variants`: the same program for newer processors, x86-64-v3 and v4,
-// or none. Errors are in `printer`.
-void writeLibrary(codegen::CompiledProgram& program, std::vector<codegen::CompiledProgram>& variants, const CompileOptions& options,
-                  const std::string& output, const WorkDirectory& work, DiagnosticPrinter& printer);
+// What a library is made of: the same model for each set of sizes.
+struct LibrarySet {
+  std::map<std::string, int64_t> dims;             // empty: there is one set
+  codegen::CompiledProgram program;
+  std::vector<codegen::CompiledProgram> variants;  // for newer processors, x86-64-v3 and v4, or none
+  std::string all_trained;                         // the Plan that it would have if it trained everything; empty: it does, or trains nothing
+};
+
+// Writes the library with its headers beside it, or the header alone. Errors are in `printer`: also, parameters that have other shapes
+// in one set than in another.
+void writeLibrary(std::vector<LibrarySet>& sets, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                  DiagnosticPrinter& printer);
 
 }  // namespace mxc::driver

@@ -82,6 +82,48 @@ std::vector<Field> fieldsOf(const core::PlanView& view, std::span<const plan::Bi
   return fields;
 }
 
+std::string define(const std::string& name, const std::string& value, const std::string& note) {
+  std::string text = "#define {P}_" + name + " " + value;
+  return text + std::string(text.size() < 50 ? 50 - text.size() : 1, ' ') + "/* " + note + " */\n";
+}
+
+std::string structOf(const std::string& name, const std::vector<Field>& fields, bool input) {
+  std::string text = "typedef struct {p}_" + name + " {\n";
+  for (const Field& field : fields)
+    text += std::string("  ") + (input ? "const " : "") + field.type + "* " + field.name + "; /* " + field.note + " */\n";
+  if (fields.empty()) text += "  const void* none; /* the model has none */\n";
+  return text + "} {p}_" + name + ";\n";
+}
+
+std::string spanStructOf(const std::string& name, const std::vector<Field>& fields, bool input) {
+  std::string text = "struct " + name + " {\n";
+  for (const Field& field : fields)
+    text += "  span<" + std::string(input ? "const " : "") + field.type + "> " + field.name + ";  // " + field.note + "\n";
+  return text + "};\n";
+}
+
+std::string listedFields(const std::vector<Field>& fields, const std::string& before, const std::string& behind) {
+  std::string text;
+  for (const Field& field : fields) text += (text.empty() ? "" : ", ") + before + field.name + behind;
+  return text;
+}
+
+std::string spanChecks(const std::vector<Field>& fields, const std::string& struct_name, bool input) {
+  std::string text;
+  for (const Field& field : fields) {
+    std::string span = struct_name + "." + field.name, samples = field.by_sample ? "samples * " : "";
+    text += "    if (" + (input ? "" : span + ".data() != nullptr && ") + span + ".size() < " + samples + field.size + ") return {P}_TOO_SHORT;\n";
+  }
+  return text;
+}
+
+std::vector<plan::Binding> deliveredOutputs(const core::PlanView& view, const plan::Graph& graph) {
+  std::vector<plan::Binding> delivered;
+  for (const plan::Binding& output : view.outputs(graph))
+    if (view.buffer(output.buffer).space == plan::Space::io) delivered.push_back(output);
+  return delivered;
+}
+
 std::string filled(std::string text, const HeaderFacts& facts) {
   auto replace = [&](const std::string& mark, const std::string& value) {
     for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + value.size())) text.replace(at, mark.size(), value);

@@ -24,6 +24,21 @@ std::string cIdentifier(const std::string& name);
 // In the model's order; `kind` is INPUT or OUTPUT. Names that would be the same are told apart by '_' behind them.
 std::vector<Field> fieldsOf(const core::PlanView& view, std::span<const plan::Binding> bindings, const std::string& kind);
 
+// Those outputs that a caller gets: new values of what lies in the context are none.
+std::vector<plan::Binding> deliveredOutputs(const core::PlanView& view, const plan::Graph& graph);
+
+// A structure of pointers to such fields, in C; `name` without the prefix.
+std::string structOf(const std::string& name, const std::vector<Field>& fields, bool input);
+
+// The same of spans, in C++; lines that refuse spans of a `struct_name` which are too short (an output's may be empty); each field's name
+// between `before` and `behind`, or nullptr if there is none.
+std::string spanStructOf(const std::string& name, const std::vector<Field>& fields, bool input);
+std::string spanChecks(const std::vector<Field>& fields, const std::string& struct_name, bool input);
+std::string listedFields(const std::vector<Field>& fields, const std::string& before, const std::string& behind);
+
+// "#define {P}_NAME value  /* note */".
+std::string define(const std::string& name, const std::string& value, const std::string& note);
+
 // `text` with {p}, {P}, {file}, {FILE} and {library} replaced.
 std::string filled(std::string text, const HeaderFacts& facts);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/library_fields.h"
+#include "driver/library_training.h"
 #include "llvm/ADT/StringExtras.h"
 #include "runtime/embed/context.h"
 
@@ -12,21 +13,53 @@ namespace mxc::driver {
 
 namespace {
 
-std::string define(const std::string& name, const std::string& value, const std::string& note) {
-  std::string text = "#define {P}_" + name + " " + value;
-  return text + std::string(text.size() < 50 ? 50 - text.size() : 1, ' ') + "/* " + note + " */\n";
+// "BATCH_8_LENGTH_16".
+std::string setName(const SizeSet& set) {
+  std::string text;
+  for (const auto& [name, size] : set.dims) text += (text.empty() ? "" : "_") + llvm::StringRef(cIdentifier(name)).upper() + "_" + std::to_string(size);
+  return text;
 }
 
-std::string constants(const core::PlanView& view, const std::vector<Field>& inputs, const std::vector<Field>& outputs, const HeaderFacts& facts) {
-  const embed::PlanRecords records(&view.header());
-  std::string text = define("BUILD", "UINT64_C(0x" + llvm::utohexstr(facts.build) + ")", "which build of the library this header belongs to");
-  text += define("BATCH", std::to_string(std::max<int64_t>(view.graph(0).batch, 1)), "the most samples of a run");
-  text += define("ALIGN", std::to_string(plan::kAlign), "of an arena, in bytes");
-  text += define("ARENA_BYTES", std::to_string(embed::places(records).end), "all the memory that a context takes");
-  text += define("WEIGHTS_BYTES", std::to_string(view.devices()[0].persistent_bytes), "shared by all contexts, never written");
+std::string sizes(const std::vector<Field>& inputs, const std::vector<Field>& outputs, const std::string& behind) {
+  std::string text;
   for (const auto* fields : {&inputs, &outputs})
     for (const Field& field : *fields)
-      text += define(field.size.substr(4), std::to_string(field.elements), field.by_sample ? "of a sample" : "of all samples");
+      text += define(field.size.substr(4) + behind, std::to_string(field.elements), field.by_sample ? "of a sample" : "of all samples");
+  return text;
+}
+
+std::string constants(const std::vector<Field>& inputs, const std::vector<Field>& outputs, const HeaderFacts& facts) {
+  std::vector<core::PlanView> views;
+  for (const SizeSet& set : facts.sets) views.push_back(set.view);
+  std::string text = define("BUILD", "UINT64_C(0x" + llvm::utohexstr(facts.build) + ")", "which build of the library this header belongs to");
+  text += define("BATCH", std::to_string(largestBatch(facts)), "the most samples of a run");
+  text += define("ALIGN", std::to_string(plan::kAlign), "of an arena, in bytes");
+  text += define("ARENA_BYTES", std::to_string(contextBytes(views)), "all the memory that a context takes");
+  text += define("WEIGHTS_BYTES", std::to_string(embed::persistent(embed::PlanRecords(&facts.plan().header())).fresh),
+                 "shared by all contexts, never written");
+  return text + sizes(inputs, outputs, "");
+}
+
+// The sets of sizes by number, with what differs from the first.
+std::string setsOf(const std::vector<Field>& inputs, const std::vector<Field>& outputs, const HeaderFacts& facts) {
+  if (facts.sets.size() == 1) return "";
+  std::string text = "\n/* The sets of sizes that the library has: {p}_run takes the smallest batch of those that are like the first but for the batch, "
+                     "{p}_run_set the one that it is told. */\nenum {\n";
+  for (size_t i = 0; i < facts.sets.size(); ++i) {
+    std::string note;
+    for (const auto& [name, size] : facts.sets[i].dims) note += (note.empty() ? "" : ", ") + name + " " + std::to_string(size);
+    text += "  {P}_SET_" + setName(facts.sets[i]) + " = " + std::to_string(i) + (i + 1 < facts.sets.size() ? "," : "") + " /* " + note + " */\n";
+  }
+  text += "};\n";
+  auto equal = [](const std::vector<Field>& a, const std::vector<Field>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Field& x, const Field& y) { return x.elements == y.elements; });
+  };
+  for (const SizeSet& set : facts.sets) {
+    const plan::Graph& graph = set.view.graph(0);
+    std::vector<Field> in = fieldsOf(set.view, set.view.inputs(graph), "INPUT"), out = fieldsOf(set.view, set.view.outputs(graph), "OUTPUT");
+    if (equal(in, inputs) && equal(out, outputs)) continue;
+    text += "\n/* Of the set {P}_SET_" + setName(set) + ". */\n" + sizes(in, out, "_SET_" + setName(set));
+  }
   return text;
 }
 
@@ -36,14 +69,6 @@ std::string statuses() {
     text += std::string("  {P}_") + embed::kStatusNames[i].name + " = " + std::to_string(i) + (i + 1 < embed::kStatusCount ? "," : "") +
             " /* " + embed::kStatusNames[i].text + " */\n";
   return text + "};\n";
-}
-
-std::string structOf(const std::string& name, const std::vector<Field>& fields, bool input) {
-  std::string text = "typedef struct {p}_" + name + " {\n";
-  for (const Field& field : fields)
-    text += std::string("  ") + (input ? "const " : "") + field.type + "* " + field.name + "; /* " + field.note + " */\n";
-  if (fields.empty()) text += "  const void* none; /* the model has none */\n";
-  return text + "} {p}_" + name + ";\n";
 }
 
 std::string usage(const std::vector<Field>& inputs, const std::vector<Field>& outputs) {
@@ -97,6 +122,11 @@ const char* {p}_status_text(int status);
 uint64_t {p}_build(void);
 )";
 
+constexpr const char* kRunSet = R"(
+/* The same with the set of that number, for 1 <= n <= that one's batch; memory has its sizes. */
+int {p}_run_set({p}_context* context, int set, const {p}_inputs* inputs, const {p}_outputs* outputs, int64_t n);
+)";
+
 constexpr const char* kPool = R"(
 /* Threads of the caller's that a run may make use of; each function is given `self`. */
 typedef struct {p}_pool {
@@ -127,19 +157,39 @@ void {p}_unmap_weights(const void* file, size_t bytes);
 
 }  // namespace
 
-std::string libraryHeader(const core::PlanView& view, const HeaderFacts& facts) {
+uint64_t contextBytes(const std::vector<core::PlanView>& sets) {
+  std::vector<plan::Library> libraries;
+  for (const core::PlanView& view : sets) libraries.push_back({{&view.header(), view.header().bytes, nullptr, 0}, nullptr, 0, 0});
+  std::vector<const plan::Library*> list;
+  for (const plan::Library& library : libraries) list.push_back(&library);
+  list.push_back(nullptr);
+  return embed::places(list.data()).end;
+}
+
+int64_t largestBatch(const HeaderFacts& facts) {
+  int64_t largest = 1;
+  auto others = [](std::map<std::string, int64_t> dims) { return dims.erase("batch"), dims; };
+  for (const SizeSet& set : facts.sets)
+    if (others(set.dims) == others(facts.sets[0].dims)) largest = std::max(largest, set.view.graph(0).batch);
+  return largest;
+}
+
+std::string libraryHeader(const HeaderFacts& facts) {
+  const core::PlanView& view = facts.plan();
   std::vector<Field> inputs = fieldsOf(view, view.inputs(view.graph(0)), "INPUT");
   std::vector<Field> outputs = fieldsOf(view, view.outputs(view.graph(0)), "OUTPUT");
   auto fact = [&](const char* key) { return std::string(view.find_fact(key) ? view.find_fact(key) : "?"); };
   std::string text = "/* {file}.h: the model " + fact("model") + " of " + fact("source") + ", compiled by " + fact("compiler") + " for " +
                      fact("target") + ". Link {library} and -lm.\n *\n" + usage(inputs, outputs) + " */\n";
   text += "#ifndef {FILE}_H_\n#define {FILE}_H_\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
-  text += constants(view, inputs, outputs, facts) + "\n/* What functions return. */\n" + statuses() + "\n";
+  text += constants(inputs, outputs, facts) + setsOf(inputs, outputs, facts) + "\n/* What functions return. */\n" + statuses() + "\n";
   text += structOf("inputs", inputs, true) + structOf("outputs", outputs, false) + kContexts;
   if (facts.hosted) text += kHosted;
   if (facts.weights_beside) text += kWeights;
   if (facts.weights_beside && facts.hosted) text += kWeightsHosted;
   text += std::string(kPool) + kRun;
+  if (facts.sets.size() > 1) text += kRunSet;
+  if (facts.trains()) text += trainingHeader(facts);
   text += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* {FILE}_H_ */\n";
   return filled(text, facts);
 }

@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/core/plan_view.h"
 
 namespace mxc::driver {
+
+// A set of sizes that a library is compiled for.
+struct SizeSet {
+  core::PlanView view;
+  std::map<std::string, int64_t> dims;  // as --dims says them; empty: the library has one set
+};
 
 struct HeaderFacts {
   std::string prefix;     // of all names: "lenet"
@@ -15,10 +23,21 @@ struct HeaderFacts {
   uint64_t build = 0;     // plan::Library::build
   bool hosted = true;     // there is a C library
   bool weights_beside = false;
+  std::vector<SizeSet> sets;         // at least one
+  uint64_t all_trained_bytes = 0;    // of a library that trains: what a context would take if it trained everything
+
+  const core::PlanView& plan() const { return sets[0].view; }
+  bool trains() const { return plan().graphs().size() > 1; }
 };
 
+// What a context takes (runtime/embed/context.h) with all sets of sizes.
+uint64_t contextBytes(const std::vector<core::PlanView>& sets);
+
+// The most samples of a run that is not told its set: the largest batch of those that are like the first but for the batch.
+int64_t largestBatch(const HeaderFacts& facts);
+
 // <prefix>.h and <prefix>.hpp.
-std::string libraryHeader(const core::PlanView& view, const HeaderFacts& facts);
-std::string libraryWrapper(const core::PlanView& view, const HeaderFacts& facts);
+std::string libraryHeader(const HeaderFacts& facts);
+std::string libraryWrapper(const HeaderFacts& facts);
 
 }  // namespace mxc::driver

@@ -1,6 +1,7 @@
 // The C++ header of an embedded library: spans whose sizes are looked at, and a context that ends with its owner.
 #include "driver/library_fields.h"
 #include "driver/library_header.h"
+#include "driver/library_training.h"
 
 namespace mxc::driver {
 
@@ -98,7 +99,7 @@ class model {
     const {p}_outputs c_outputs = {{c_outputs}};
     return {p}_run(context_, &c_inputs, &c_outputs, n);
   }
-
+{training}
  private:
   {p}_context* context_ = nullptr;
   int status_ = {P}_OK;
@@ -113,48 +114,28 @@ constexpr const char* kCreate = R"(  // In memory of its own.
   model() { status_ = {p}_allocate({P}_BUILD, &context_); }
 )";
 
-std::string structOf(const std::string& name, const std::vector<Field>& fields, bool input) {
-  std::string text = "struct " + name + " {\n";
-  for (const Field& field : fields)
-    text += "  span<" + std::string(input ? "const " : "") + field.type + "> " + field.name + ";  // " + field.note + "\n";
-  return text + "};\n";
-}
-
-std::string listed(const std::vector<Field>& fields, const std::string& before, const std::string& behind) {
-  std::string text;
-  for (const Field& field : fields) text += (text.empty() ? "" : ", ") + before + field.name + behind;
-  return text;
-}
-
-// Lines that refuse spans which are too short; an output's may be empty.
-std::string checks(const std::vector<Field>& fields, const std::string& struct_name, bool input) {
-  std::string text;
-  for (const Field& field : fields) {
-    std::string span = struct_name + "." + field.name, samples = field.by_sample ? "samples * " : "";
-    text += "    if (" + (input ? "" : span + ".data() != nullptr && ") + span + ".size() < " + samples + field.size + ") return {P}_TOO_SHORT;\n";
-  }
-  return text;
-}
-
 void replace(std::string& text, const std::string& mark, const std::string& value) { text.replace(text.find(mark), mark.size(), value); }
 
 }  // namespace
 
-std::string libraryWrapper(const core::PlanView& view, const HeaderFacts& facts) {
+std::string libraryWrapper(const HeaderFacts& facts) {
+  const core::PlanView& view = facts.plan();
   std::vector<Field> inputs = fieldsOf(view, view.inputs(view.graph(0)), "INPUT");
   std::vector<Field> outputs = fieldsOf(view, view.outputs(view.graph(0)), "OUTPUT");
-  std::string text = kTop + structOf("inputs", inputs, true) + structOf("outputs", outputs, false);
+  std::string text = kTop + spanStructOf("inputs", inputs, true) + spanStructOf("outputs", outputs, false);
+  if (facts.trains()) text += trainingStructs(facts);
   bool mapped = facts.hosted && facts.weights_beside;
   if (mapped) text += kWeights;
   text += kModel;
   replace(text, "{use}", facts.weights_beside ? std::string(kUseWeights) + (mapped ? kUseMappedWeights : "") : "");
-  replace(text, "{inputs}", "{" + listed(inputs, "", "") + "}");
-  replace(text, "{outputs}", "{" + listed(outputs, "", "") + "}");
+  replace(text, "{inputs}", "{" + listedFields(inputs, "", "") + "}");
+  replace(text, "{outputs}", "{" + listedFields(outputs, "", "") + "}");
   replace(text, "{create}", facts.hosted ? kCreate : "");
   replace(text, "{destroy}", facts.hosted ? "  ~model() { {p}_destroy(context_); }\n" : "");
-  replace(text, "{checks}", checks(inputs, "in", true) + checks(outputs, "out", false));
-  replace(text, "{c_inputs}", inputs.empty() ? "nullptr" : listed(inputs, "in.", ".data()"));
-  replace(text, "{c_outputs}", outputs.empty() ? "nullptr" : listed(outputs, "out.", ".data()"));
+  replace(text, "{checks}", spanChecks(inputs, "in", true) + spanChecks(outputs, "out", false));
+  replace(text, "{c_inputs}", inputs.empty() ? "nullptr" : listedFields(inputs, "in.", ".data()"));
+  replace(text, "{c_outputs}", outputs.empty() ? "nullptr" : listedFields(outputs, "out.", ".data()"));
+  replace(text, "{training}", facts.trains() ? trainingMembers(facts) : "");
   return filled(text, facts);
 }
 

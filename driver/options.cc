@@ -34,20 +34,56 @@ const std::map<std::string, Emit>& emitNames() {
   return names;
 }
 
-bool readDim(const std::string& text, CompileOptions& options, DiagnosticPrinter& printer) {
+// "batch=1" of a flag.
+bool readDim(const std::string& flag, const std::string& text, std::map<std::string, int64_t>& dims, DiagnosticPrinter& printer) {
   size_t equals = text.find('=');
   std::string number = equals == std::string::npos ? "" : text.substr(equals + 1);
   bool digits = !number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
   if (!digits || equals == 0 || std::stoll(number) == 0) {
-    printer.error(Fault::usage, "--dim " + text + ": name=size with a positive size is expected");
+    printer.error(Fault::usage, flag + " " + text + ": name=size with a positive size is expected");
     return false;
   }
   const std::string name = text.substr(0, equals);
   if (std::string message = wrongChoice(name, {"batch"}); !message.empty()) {
-    printer.error(Fault::usage, "--dim: " + message);
+    printer.error(Fault::usage, flag + ": " + message);
     return false;
   }
-  options.dims[name] = std::stoll(number);
+  dims[name] = std::stoll(number);
+  return true;
+}
+
+// "batch=1,length=8", a set of sizes.
+bool readSet(const std::string& text, CompileOptions& options, DiagnosticPrinter& printer) {
+  auto fail = [&](const std::string& what) { return printer.error(Fault::usage, "--dims " + text + ": " + what), false; };
+  std::map<std::string, int64_t> set;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ',');
+  for (llvm::StringRef part : parts)
+    if (!readDim("--dims", part.str(), set, printer)) return false;
+  if (set.size() != parts.size()) return fail("a size is given twice");
+  for (const auto& [name, size] : set)
+    if (options.dims.count(name)) return fail("--dim gives " + name + " for all sets, too");
+  auto names = [](const std::map<std::string, int64_t>& dims) {
+    std::string list;
+    for (const auto& [name, size] : dims) list += (list.empty() ? "" : ", ") + name;
+    return list;
+  };
+  if (!options.sets.empty() && names(options.sets[0]) != names(set)) return fail("each set names the same sizes: " + names(options.sets[0]));
+  if (llvm::is_contained(options.sets, set)) return fail("the set is given twice");
+  options.sets.push_back(std::move(set));
+  return true;
+}
+
+// --train: "*" for all, else layers and parameters.
+bool readTrained(const std::string& text, CompileOptions& options, DiagnosticPrinter& printer) {
+  options.train = !text.empty();
+  if (text.empty() || text == "*") return true;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ',');
+  for (llvm::StringRef part : parts) {
+    if (part.empty()) return printer.error(Fault::usage, "--train=" + text + ": names of layers or parameters with ',' between are expected"), false;
+    options.trained.push_back(part.str());
+  }
   return true;
 }
 
@@ -136,6 +172,13 @@ void CompileFlags::addOutputs(CLI::App& app) {
                  "The trained parameters that go into a library: what `train` saved, or any safetensors file with the model's tensors. With "
                  "--emit=obj, the object is that of the library")
       ->type_name("FILE");
+  app.add_flag("--train{*}", raw_.train,
+               "A library that trains, too, on the machine that it runs on: all parameters, or after '=' some layers and parameters alone, which takes "
+               "less memory: --train=dense1,conv2d0.weight");
+  app.add_option("--dims", raw_.sets,
+                 "A set of sizes for a library to hold, as batch=1; given several times, it holds each, with the weights once, and a run takes one")
+      ->type_name("NAME=SIZE,...")
+      ->allow_extra_args(false);
   addChoice(app, "--target", options.target, targetNames(), "Compile a library for another machine than this one");
   app.add_flag("--multiversion", options.multiversion,
                "A library for every x86-64, with kernels for x86-64-v3 and v4 beside those for the first; it takes what the processor has");
@@ -152,13 +195,15 @@ void CompileFlags::addOutputs(CLI::App& app) {
 
 bool CompileFlags::check(DiagnosticPrinter& printer) {
   for (const std::string& dim : raw_.dims)
-    if (!readDim(dim, options, printer)) return false;
+    if (!readDim("--dim", dim, options.dims, printer)) return false;
+  for (const std::string& set : raw_.sets)
+    if (!readSet(set, options, printer)) return false;
   if (!raw_.memory_limit.empty() && (options.memory_limit_bytes = readBytes(raw_.memory_limit)) == 0) {
     printer.error(Fault::usage, "--memory-limit=" + raw_.memory_limit + ": a size as 512MiB, 1.5GiB or 100000 (bytes) is expected");
     return false;
   }
-  if (!options.dims.empty() && llvm::StringRef(options.source).ends_with(".json")) {
-    printer.error(Fault::usage, "--dim sets a dimension while a model is staged: " + options.source + " is symbol JSON, whose sizes are fixed");
+  if ((!options.dims.empty() || !options.sets.empty()) && llvm::StringRef(options.source).ends_with(".json")) {
+    printer.error(Fault::usage, std::string(options.sets.empty() ? "--dim" : "--dims") + " sets a dimension while a model is staged: " + options.source + " is symbol JSON, whose sizes are fixed");
     return false;
   }
   options.memory_plan = *findMemoryPlan(raw_.memory_plan);
@@ -171,6 +216,7 @@ bool CompileFlags::check(DiagnosticPrinter& printer) {
   if (!checkCpu(options, printer)) return false;
   options.emit = emitNames().at(raw_.emit);
   options.weights_beside = raw_.weights == "file";
+  if (!readTrained(raw_.train, options, printer)) return false;
   if (!checkLibraryOptions(options, printer)) return false;
   options.color = color;
   options.f64 = raw_.dtype == "f64";

@@ -16,12 +16,13 @@ std::optional<std::string> weightImage(const core::PlanView& view, const std::st
   const std::vector<io::ProgramTensor> tensors = io::program_tensors(view);
   absl::Status status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::for_inference);
   if (!status.ok()) return fail(status);
-  std::string image(view.devices()[0].persistent_bytes, '\0');
+  std::string image(embed::persistent(embed::PlanRecords(&view.header())).fresh, '\0');
   status = io::take_tensors(view, tensors, *file, io::Wanted::for_inference,
                             [&](const io::ProgramTensor& tensor) { return image.data() + view.buffer(tensor.buffer).offset; });
   if (!status.ok()) return fail(status);
   for (const plan::Hyper& hyper : view.hypers()) {
     const plan::Buffer& buffer = view.buffer(hyper.buffer);
+    if (buffer.offset >= image.size()) continue;  // each context has its own
     core::write_scalar(buffer.dtype, image.data() + buffer.offset, hyper.default_value);
   }
   return image;

@@ -10,8 +10,8 @@
 
 namespace mxc::driver {
 
-// The image of the persistent area: every parameter and state of the safetensors file `path` in its layout and at its place, hyper-
-// parameters at their defaults, zeros between. Nothing after an error, which has been printed: the file is none, ends early, is of another
+// The image of the persistent area, of a library that trains without the optimizer's state and hyper-parameters: every parameter and state of the
+// safetensors file `path` in its layout and at its place, hyper-parameters at their defaults, zeros between. Nothing after an error, which has been printed: the file is none, ends early, is of another
 // model, lacks a tensor or has it in another shape or type.
 std::optional<std::string> weightImage(const core::PlanView& view, const std::string& path, DiagnosticPrinter& printer);
 

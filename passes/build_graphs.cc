@@ -10,7 +10,8 @@
 //
 // The last is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
 // @train nor @eval, and gradients are those of the sum of all <output, head gradient>, arguments of the name "<output>.head_gradient" with
-// the attribute mx.head_gradient. A library (PipelineOptions::library) may do without a loss, too, but not without an output.
+// the attribute mx.head_gradient. A library (PipelineOptions::library) may do without a loss, too, but not without an output. One that trains
+// (libraryTrains) has its reports in @train as they are, each from its own samples; new values that it is not to keep carry mx.dropped.
 //
 // mx.gradient is replaced by the ops that compute it, an op that stands for others (CompositeRules) by those. Each function is pure SSA and
 // holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"), hypers mx.default,
@@ -38,7 +39,7 @@ namespace {
 
 class GraphBuilder {
  public:
-  GraphBuilder(ModuleOp module, const PipelineOptions& options) : module_(module), ownMain_(options.ownMain), library_(options.library) {}
+  GraphBuilder(ModuleOp module, const PipelineOptions& options) : module_(module), ownMain_(options.ownMain), library_(options.library), options_(options) {}
 
   LogicalResult run() {
     expandComposites(*module_.getBody());
@@ -48,7 +49,7 @@ class GraphBuilder {
     for (Operation& op : module_.getBody()->getOperations()) model_.push_back(&op);
     if (library_ && outputs_.empty())
       return module_.emitError() << "the model has no output(name, value): a library would have nothing to compute";
-    if (losses_.empty() && !ownMain_ && !library_) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
+    if (losses_.empty() && !ownMain_ && (!library_ || options_.libraryTrains)) return module_.emitError() << "the model has no minimize(loss): there is nothing to train";
     if (losses_.empty() && outputs_.empty())
       return module_.emitError() << "the model has neither minimize(loss) nor output(name, value): there is nothing to compute";
     if (!losses_.empty() && (failed(chooseOptimizer()) || failed(buildTrain()))) return failure();
@@ -170,21 +171,24 @@ class GraphBuilder {
   Value addMeasures(Graph& graph, IRMapping& map) {
     Value loss = addLoss(graph, map);
     for (mx::ReportOp op : reports_) {
-      SmallVector<Value> means = meansUnder(op.getValue());
+      SmallVector<Value> means = partsOf(op);
       if (means.empty()) graph.result("metric", op.getName(), mean(graph, map.lookup(op.getValue())));
       for (auto [i, part] : llvm::enumerate(means)) graph.result("metric", partName(op, i), map.lookup(part));
     }
     return loss;
   }
 
+  // The means that a report is a function of, where all of a data set are to be joined: a library sees single steps.
+  SmallVector<Value> partsOf(mx::ReportOp op) const { return options_.libraryTrains ? SmallVector<Value>() : meansUnder(op.getValue()); }
+
   static std::string partName(mx::ReportOp op, size_t i) { return (op.getName() + "#" + Twine(i)).str(); }  // no input is called so
 
   // The reports that are functions of means, from those means.
   void buildReport() {
-    if (llvm::all_of(reports_, [](mx::ReportOp op) { return meansUnder(op.getValue()).empty(); })) return;
+    if (llvm::all_of(reports_, [&](mx::ReportOp op) { return partsOf(op).empty(); })) return;
     Graph graph(module_, "report");
     for (mx::ReportOp op : reports_) {
-      SmallVector<Value> means = meansUnder(op.getValue());
+      SmallVector<Value> means = partsOf(op);
       if (means.empty()) continue;
       IRMapping map;
       for (auto [i, part] : llvm::enumerate(means)) map.map(part, graph.argument("input", partName(op, i), part.getType(), part.getLoc()));
@@ -206,7 +210,7 @@ class GraphBuilder {
     SmallVector<Value> roots;
     for (mx::MinimizeOp op : losses_) roots.push_back(op.getLoss());
     for (mx::ReportOp op : reports_) {
-      SmallVector<Value> means = meansUnder(op.getValue());
+      SmallVector<Value> means = partsOf(op);
       if (means.empty()) means = {op.getValue()};
       roots.append(means);
     }
@@ -229,19 +233,30 @@ class GraphBuilder {
         wrt.push_back(map.lookup(parameter.getOutput()));
       }
     if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, {GradientRoot{loss, seed(graph, loss, wrt)}}, wrt, gradients))) return failure();
-    clipGlobally(graph, gradients);
+    if (failed(checkTrained(trainable, gradients))) return failure();
+    clipGlobally(graph, trainable, gradients);
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
-      if (!gradient) {
-        parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: no gradient of the loss reaches it";
-        continue;
-      }
-      update(graph, parameter, weight, gradient);
+      if (gradient) update(graph, parameter, weight, gradient);
+      else parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: no gradient of the loss reaches it";
     }
     for (auto [parameter, value] : newStates) {
       graph.result("state", parameter.getName(), value, map.lookup(parameter.getOutput()));
       trainedStates_.insert(parameter);
     }
     graph.finish();
+    return success();
+  }
+
+  // Whether the program keeps the new values of a parameter.
+  bool isTrained(mx::ParameterOp parameter) const { return options_.trained.empty() || llvm::is_contained(options_.trained, parameter.getName()); }
+
+  // That a gradient reaches all that a library is to train.
+  LogicalResult checkTrained(ArrayRef<mx::ParameterOp> trainable, ArrayRef<Value> gradients) {
+    for (const std::string& name : options_.trained) {
+      bool reached = false;
+      for (size_t i = 0; i < gradients.size(); ++i) reached |= gradients[i] && mx::ParameterOp(trainable[i]).getName() == name;
+      if (!reached) return module_.emitError() << "parameter " << name << " is to be trained, but no gradient of the loss reaches it";
+    }
     return success();
   }
 
@@ -277,19 +292,20 @@ class GraphBuilder {
     return make<mx::DivOp>(graph.b, module_.getLoc(), {value, hyper(graph, "loss_scale", element, lossScale_)});
   }
 
-  // Clips those gradients that there are, if the optimizer clips by global norm.
-  void clipGlobally(Graph& graph, SmallVectorImpl<Value>& gradients) {
+  // Clips those gradients that there are and that train something, if the optimizer clips by global norm.
+  void clipGlobally(Graph& graph, ArrayRef<mx::ParameterOp> trainable, SmallVectorImpl<Value>& gradients) {
     double norm = clipNormDefault(defaults_);
     SmallVector<Value> given;
-    for (Value gradient : gradients)
-      if (gradient) given.push_back(gradient);
+    auto isGiven = [&](size_t i) { return gradients[i] && isTrained(trainable[i]); };
+    for (size_t i = 0; i < gradients.size(); ++i)
+      if (isGiven(i)) given.push_back(gradients[i]);
     if (norm == 0 || given.empty()) return;
     Type element = rankedType(given[0]).getElementType();
     SmallVector<Value> clipped = clipByGlobalNorm(graph.b, module_.getLoc(), given, optimizerHyper(graph, "rescale", element),
                                                   hyper(graph, "clip_norm", element, norm));
     auto next = clipped.begin();
-    for (Value& gradient : gradients)
-      if (gradient) gradient = *next++;
+    for (size_t i = 0; i < gradients.size(); ++i)
+      if (isGiven(i)) gradients[i] = *next++;
   }
 
   void update(Graph& graph, mx::ParameterOp parameter, Value weight, Value gradient) {
@@ -302,9 +318,11 @@ class GraphBuilder {
     ParameterUpdate update{weight, gradient, states, hyperValue, hyper(graph, "step", graph.b.getI64Type(), 0),
                            parameter.getLrMult().convertToDouble(), parameter.getWdMult().convertToDouble()};
     SmallVector<Value> next = optimizer_->build(graph.b, parameter.getLoc(), update);
-    graph.result("parameter", parameter.getName(), next[0], weight);
+    SmallVector<NamedAttribute> more;
+    if (!isTrained(parameter)) more.push_back(graph.b.getNamedAttr("mx.dropped", graph.b.getUnitAttr()));
+    graph.result("parameter", parameter.getName(), next[0], weight, more);
     for (auto [slot, value, old] : llvm::zip(optimizer_->states, ArrayRef(next).drop_front(), states))
-      graph.result("state", (parameter.getName() + "/" + slot).str(), value, old);
+      graph.result("state", (parameter.getName() + "/" + slot).str(), value, old, more);
     optimizerStates_.push_back(parameter);
   }
 
@@ -417,6 +435,7 @@ class GraphBuilder {
 
   ModuleOp module_;
   const bool ownMain_, library_;
+  const PipelineOptions& options_;
   SmallVector<Operation*> model_;
   SmallVector<mx::MinimizeOp> losses_;
   SmallVector<mx::ReportOp> reports_;

@@ -17,7 +17,7 @@ mlir::LogicalResult buildGraphs(mlir::ModuleOp module, const PipelineOptions& op
 mlir::LogicalResult simplify(mlir::ModuleOp module, const PipelineOptions& options);
 // Decides how every tensor lies in memory.
 mlir::LogicalResult layout(mlir::ModuleOp module, const PipelineOptions& options);
-// Leaves a library its inference alone.
+// Leaves a library its inference alone, or with the training of some parameters.
 mlir::LogicalResult keepInference(mlir::ModuleOp module, const PipelineOptions& options);
 // Wraps every operation that computes in an mx.kernel, fused with its neighbours. fuseNothing: one operation a kernel.
 mlir::LogicalResult fuse(mlir::ModuleOp module, const PipelineOptions& options);

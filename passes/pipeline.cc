@@ -23,7 +23,7 @@ constexpr PassEntry kPasses[] = {
      nullptr},
     {"layout", "kernels read straight through: each tensor lies as its users want it, parameters for as long as the program runs",
      passes::layout, nullptr},
-    {"keep-inference", "an embedded library runs inference alone, with parameters as training has them", passes::keepInference, nullptr},
+    {"keep-inference", "an embedded library runs inference, and what it trains itself, with parameters as all of training has them", passes::keepInference, nullptr},
     {"fuse", "elementwise work rides in the loops of its neighbours: values that need not be stored are not", passes::fuse,
      passes::fuseNothing},
     {"schedule", "little memory alive at once; parameters are updated in place, as soon as their old value is no longer read",

@@ -30,6 +30,8 @@ struct PipelineOptions {
   int64_t memoryLimit = 0;                        // bytes of the whole program, for recompute; 0: none
   bool ownMain = false;                           // code of the user's own runs the model: @forward_backward is built, no loss is needed
   bool library = false;                           // an embedded library: @infer is all, there need be no loss
+  bool libraryTrains = false;                     // it has @train, too, and so there must be a loss
+  std::vector<std::string> trained;               // the parameters that its training changes; empty: all
   bool smallStack = false;                        // the program's machine has a small one: no rows wait on it
   std::vector<std::string> disabled;              // names of passes that are switched off
   bool printAfterAll = false;                     // the module after each pass, to `log`

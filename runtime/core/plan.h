@@ -195,8 +195,8 @@ struct Program {
   uint64_t kernel_count;
 };
 
-// What the compiler links into an embedded library under the name `mxc_embed_library`, which runtime/embed refers to and nobody sees from
-// outside. Its Plan has one graph, that of inference.
+// What the compiler links into an embedded library as `mxc_embed_library` for runtime/embed. Graphs: inference; if it trains, training behind it.
+// Then persistent memory holds, in this order: what contexts share; what training changes; behind the image: optimizer slots; hyper-parameters.
 struct Library {
   Program program;
   const void* weights;      // image of the persistent area, kAlign-aligned; null: whoever uses the library brings a weight file

@@ -1,15 +1,15 @@
-// Which plan::Library the exported functions serve: the one that there is, or of several for x86-64 the one for the processor at hand.
+// Which models the exported functions serve: those that there are, or of several versions for x86-64 those for the processor at hand.
 #pragma once
 
 #include "runtime/embed/context.h"
 
 namespace mxc::embed {
 
-// The best that this processor runs. All of a library's have the same weights, sizes and build number.
-const plan::Library& library_to_open();
+// The best that this processor runs. All versions have the same sets of sizes, weights and build number.
+Sets sets_to_open();
 
-// The one that a context was opened with; if it is no context, any of them, which will refuse it.
-const plan::Library& library_of(const Context* context);
+// Those that a context was opened with; if it is no context, any of them, which will refuse it.
+Sets sets_of(const Context* context);
 
 // N of x86-64-vN, the levels of the System V ABI's supplement, as far as libraries tell them apart: 1, 3 or 4. It asks the processor.
 int x86_level();

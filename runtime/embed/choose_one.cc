@@ -1,11 +1,11 @@
 // See choose.h.
 #include "runtime/embed/choose.h"
 
-extern "C" const mxc::plan::Library mxc_embed_library;
+extern "C" const mxc::plan::Library* const mxc_embed_sets[];
 
 namespace mxc::embed {
 
-const plan::Library& library_to_open() { return mxc_embed_library; }
-const plan::Library& library_of(const Context*) { return mxc_embed_library; }
+Sets sets_to_open() { return mxc_embed_sets; }
+Sets sets_of(const Context*) { return mxc_embed_sets; }
 
 }  // namespace mxc::embed

@@ -6,9 +6,9 @@
 namespace mxc::embed {
 
 // Makes a context in memory of its own. Errors: null_pointer, other_build, out_of_memory; then `context` is null.
-Status create(const plan::Library& library, uint64_t build, Context** context);
+Status create(Sets sets, uint64_t build, Context** context);
 
 // Ends a context and gives back its memory if `create` made it. Null and what is no context are left alone.
-void destroy(const plan::Library& library, Context* context);
+void destroy(Sets sets, Context* context);
 
 }  // namespace mxc::embed

@@ -8,17 +8,17 @@ using namespace mxc::embed;
 extern "C" {
 
 int mxc_embed_open(void* arena, size_t bytes, uint64_t build, Context** context) {
-  return static_cast<int>(open(library_to_open(), arena, bytes, build, context));
+  return static_cast<int>(open(sets_to_open(), arena, bytes, build, context));
 }
 
 int mxc_embed_run(Context* context, const void* const* inputs, void* const* outputs, int64_t n) {
-  return static_cast<int>(run(library_of(context), context, inputs, outputs, n));
+  return static_cast<int>(run(sets_of(context), context, inputs, outputs, n));
 }
 
-int mxc_embed_set_pool(Context* context, const Pool* pool) { return static_cast<int>(set_pool(library_of(context), context, pool)); }
+int mxc_embed_set_pool(Context* context, const Pool* pool) { return static_cast<int>(set_pool(sets_of(context), context, pool)); }
 
 const char* mxc_embed_status_text(int status) { return status_text(status); }
 
-uint64_t mxc_embed_build(void) { return library_of(nullptr).build; }
+uint64_t mxc_embed_build(void) { return sets_of(nullptr)[0]->build; }
 
 }  // extern "C"

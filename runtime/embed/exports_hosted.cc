@@ -6,8 +6,8 @@ using namespace mxc::embed;
 
 extern "C" {
 
-int mxc_embed_allocate(uint64_t build, Context** context) { return static_cast<int>(create(library_to_open(), build, context)); }
+int mxc_embed_allocate(uint64_t build, Context** context) { return static_cast<int>(create(sets_to_open(), build, context)); }
 
-void mxc_embed_destroy(Context* context) { destroy(library_of(context), context); }
+void mxc_embed_destroy(Context* context) { destroy(sets_of(context), context); }
 
 }  // extern "C"

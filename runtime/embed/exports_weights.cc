@@ -9,11 +9,11 @@ using namespace mxc::embed;
 extern "C" {
 
 int mxc_embed_set_weights(Context* context, const void* file, size_t bytes) {
-  return static_cast<int>(set_weights(library_of(context), context, file, bytes));
+  return static_cast<int>(set_weights(sets_of(context), context, file, bytes));
 }
 
 int mxc_embed_share_weights(Context* context, const Context* from) {
-  return static_cast<int>(share_weights(library_of(context), context, from));
+  return static_cast<int>(share_weights(sets_of(context), context, from));
 }
 
 }  // extern "C"

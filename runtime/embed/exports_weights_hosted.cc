@@ -10,7 +10,7 @@ extern "C" {
 
 int mxc_embed_map_weights(const char* path, const void** file, size_t* bytes) {
   uint64_t size = 0;
-  Status status = map_weights(library_of(nullptr), path, file, bytes == nullptr ? nullptr : &size);
+  Status status = map_weights(*sets_of(nullptr)[0], path, file, bytes == nullptr ? nullptr : &size);
   if (bytes != nullptr) *bytes = static_cast<size_t>(size);
   return static_cast<int>(status);
 }

@@ -1,37 +1,54 @@
-// Making a context: sizes are looked up in the Plan, and memory is divided.
+// Making a context: sizes are looked up in the Plans, and memory is divided.
 #include "runtime/embed/context.h"
+#include "runtime/embed/hypers.h"
 
 namespace mxc::embed {
 
-Status open(const plan::Library& library, void* arena, uint64_t bytes, uint64_t build, Context** context) {
+Status open(Sets sets, void* arena, uint64_t bytes, uint64_t build, Context** context) {
   if (context == nullptr) return Status::null_pointer;
   *context = nullptr;
-  if (build != library.build) return Status::other_build;
+  if (build != (*sets)->build) return Status::other_build;
   if (arena == nullptr) return Status::null_pointer;
   if (reinterpret_cast<uintptr_t>(arena) % plan::kAlign != 0) return Status::misaligned;
-  Places at = places(PlanRecords(library.program.plan));
+  Places at = places(sets);
   if (bytes < at.end) return Status::arena_too_small;
   unsigned char* base = static_cast<unsigned char*>(arena);
   Context* made = static_cast<Context*>(arena);
   *made = {};
-  made->library = &library;
-  made->weights = static_cast<const unsigned char*>(library.weights);
+  made->sets = sets;
+  made->own = base + at.own;
+  made->own_from = persistent(plan_of(**sets)).own;
   made->pointers = reinterpret_cast<void**>(base + at.pointers);
   made->arguments = reinterpret_cast<void**>(base + at.arguments);
   made->arena = base + at.arena;
   made->outputs = base + at.outputs;
+  take_weights(*made, (*sets)->weights);
   *context = made;
   return Status::ok;
 }
 
-Status check(const plan::Library& library, const Context* context) {
-  if (context == nullptr) return Status::null_pointer;
-  if (reinterpret_cast<uintptr_t>(context) % plan::kAlign != 0) return Status::no_context;
-  return context->library == &library ? Status::ok : Status::no_context;
+void take_weights(Context& context, const void* image) {
+  const PlanRecords plan = plan_of(**context.sets);
+  const Persistent parts = persistent(plan);
+  context.weights = static_cast<const unsigned char*>(image);
+  context.steps = 0;
+  if (image == nullptr || parts.own == parts.end) return;
+  __builtin_memcpy(context.own, context.weights + parts.own, static_cast<size_t>(parts.fresh - parts.own));
+  __builtin_memset(context.own + (parts.fresh - parts.own), 0, static_cast<size_t>(parts.end - parts.fresh));
+  for (uint64_t i = 0; i < plan.header().hypers.count; ++i) {
+    const plan::Buffer& buffer = plan.buffer(plan.hyper(i).buffer);
+    write_hyper(buffer.dtype, context.own + (buffer.offset - parts.own), plan.hyper(i).default_value);
+  }
 }
 
-Status set_pool(const plan::Library& library, Context* context, const Pool* pool) {
-  Status status = check(library, context);
+Status check(Sets sets, const Context* context) {
+  if (context == nullptr) return Status::null_pointer;
+  if (reinterpret_cast<uintptr_t>(context) % plan::kAlign != 0) return Status::no_context;
+  return context->sets == sets ? Status::ok : Status::no_context;
+}
+
+Status set_pool(Sets sets, Context* context, const Pool* pool) {
+  Status status = check(sets, context);
   if (status != Status::ok) return status;
   Pool none = {};
   if (pool != nullptr && (pool->threads == nullptr || pool->submit == nullptr || pool->wait == nullptr)) return Status::null_pointer;

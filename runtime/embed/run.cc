@@ -50,24 +50,26 @@ void run_range(void* argument) {
 
 class Runner {
  public:
-  Runner(Context& context, int64_t n) : context_(context), plan_(context.library->program.plan), n_(n) {}
+  Runner(Context& context, const plan::Library& set, const plan::Graph& graph, int64_t n)
+      : context_(context), program_(set.program), plan_(set.program.plan), graph_(graph), n_(n) {}
 
   Status bind(const void* const* inputs, void* const* outputs) {
-    const plan::Graph& graph = plan_.graph();
-    for (uint64_t i = 0; i < graph.input_count; ++i) {
-      const plan::Buffer& buffer = plan_.buffer(plan_.input(i).buffer);
+    for (uint64_t i = 0; i < graph_.input_count; ++i) {
+      const plan::Buffer& buffer = plan_.buffer(plan_.input(graph_, i).buffer);
       Status status = check_memory(buffer, inputs[i]);
       if (status != Status::ok) return status;
       if (!in_range(buffer, inputs[i], n_)) return Status::out_of_range;
       context_.pointers[i] = const_cast<void*>(inputs[i]);  // kernels read it alone
     }
     unsigned char* own = context_.outputs;
-    for (uint64_t i = 0; i < graph.output_count; ++i) {
-      const plan::Buffer& buffer = plan_.buffer(plan_.output(i).buffer);
-      void* memory = outputs[i] != nullptr ? outputs[i] : own;
+    for (uint64_t i = 0; i < graph_.output_count; ++i) {
+      if (!plan_.is_delivered(plan_.output(graph_, i))) continue;
+      const plan::Buffer& buffer = plan_.buffer(plan_.output(graph_, i).buffer);
+      void* memory = *outputs != nullptr ? *outputs : own;
+      ++outputs;
       Status status = check_memory(buffer, memory);
       if (status != Status::ok) return status;
-      context_.pointers[graph.input_count + i] = memory;
+      context_.pointers[graph_.input_count + i] = memory;
       own += aligned(buffer.bytes);
     }
     return Status::ok;
@@ -111,7 +113,7 @@ class Runner {
       __builtin_memmove(arguments[1], arguments[0], static_cast<size_t>(from < to ? from : to));
       return;
     }
-    plan::Kernel kernel = context_.library->program.kernels[step.kernel];
+    plan::Kernel kernel = program_.kernels[step.kernel];
     int64_t cells = grid(step, n_);
     if (context_.pool.threads != nullptr && cells > 1) return share(kernel, cells);
     if (cells > 0) kernel(arguments, n_, 0, cells);
@@ -137,39 +139,45 @@ class Runner {
     const plan::Buffer& buffer = plan_.buffer(index);
     switch (buffer.space) {
       case plan::Space::arena: return context_.arena + buffer.offset;
-      case plan::Space::persistent: return const_cast<unsigned char*>(context_.weights) + buffer.offset;  // kernels read it alone
+      case plan::Space::persistent:
+        if (buffer.offset >= context_.own_from) return context_.own + (buffer.offset - context_.own_from);
+        return const_cast<unsigned char*>(context_.weights) + buffer.offset;  // kernels read it alone
       case plan::Space::io: break;
     }
-    const plan::Graph& graph = plan_.graph();
     uint64_t bound = 0;
-    for (uint64_t i = 0; i < graph.input_count; ++i) {
-      if (plan_.input(i).buffer == index) bound = i;
+    for (uint64_t i = 0; i < graph_.input_count; ++i) {
+      if (plan_.input(graph_, i).buffer == index) bound = i;
     }
-    for (uint64_t i = 0; i < graph.output_count; ++i) {
-      if (plan_.output(i).buffer == index) bound = graph.input_count + i;
+    for (uint64_t i = 0; i < graph_.output_count; ++i) {
+      if (plan_.output(graph_, i).buffer == index) bound = graph_.input_count + i;
     }
     return static_cast<unsigned char*>(context_.pointers[bound]);
   }
 
   Context& context_;
+  const plan::Program& program_;
   const PlanRecords plan_;
+  const plan::Graph& graph_;
   const int64_t n_;
 };
 
 }  // namespace
 
-Status run(const plan::Library& library, Context* context, const void* const* inputs, void* const* outputs, int64_t n) {
-  Status status = check(library, context);
-  if (status != Status::ok) return status;
-  PlanRecords plan(library.program.plan);
-  const plan::Graph& graph = plan.graph();
+Status run_graph(Context& context, const plan::Library& set, const plan::Graph& graph, const void* const* inputs, void* const* outputs, int64_t n) {
   if (inputs == nullptr || outputs == nullptr) return Status::null_pointer;
   if (n < 1 || (graph.batch != 0 && n > graph.batch)) return Status::wrong_batch;
-  if (context->weights == nullptr && plan.device().persistent_bytes != 0) return Status::no_weights;
-  Runner runner(*context, graph.batch == 0 ? 1 : n);
-  status = runner.bind(inputs, outputs);
-  if (status == Status::ok) runner.run_block(plan.block(graph.block), 0);
+  if (context.weights == nullptr && persistent(plan_of(set)).end != 0) return Status::no_weights;
+  Runner runner(context, set, graph, graph.batch == 0 ? 1 : n);
+  Status status = runner.bind(inputs, outputs);
+  if (status == Status::ok) runner.run_block(plan_of(set).block(graph.block), 0);
   return status;
+}
+
+Status run(Sets sets, Context* context, const void* const* inputs, void* const* outputs, int64_t n) {
+  Status status = check(sets, context);
+  if (status != Status::ok) return status;
+  const plan::Library& set = *set_for(sets, n);
+  return run_graph(*context, set, plan_of(set).inference(), inputs, outputs, n);
 }
 
 }  // namespace mxc::embed

@@ -20,6 +20,12 @@ enum class Status : int {
   weights_other_version,
   weights_other_model,
   weights_damaged,
+  no_set,
+  bad_hyper,
+  state_truncated,
+  state_other_version,
+  state_other_model,
+  state_damaged,
 };
 
 struct StatusName {
@@ -45,8 +51,14 @@ constexpr StatusName kStatusNames[] = {
     {"WEIGHTS_OTHER_VERSION", "this is no weight file of this version of mxc"},
     {"WEIGHTS_OTHER_MODEL", "the weights are those of another model"},
     {"WEIGHTS_DAMAGED", "the weights are damaged: they do not match their checksum"},
+    {"NO_SET", "the library has no set of sizes of that number"},
+    {"BAD_HYPER", "a hyper-parameter cannot have such a value"},
+    {"STATE_TRUNCATED", "the memory for the state of training is too small, or the state ends early"},
+    {"STATE_OTHER_VERSION", "this is no state of training of this version of mxc"},
+    {"STATE_OTHER_MODEL", "the state is of another model, of other trained layers, or goes with other weights"},
+    {"STATE_DAMAGED", "the state is damaged: it does not match its checksum"},
 };
 constexpr int kStatusCount = sizeof kStatusNames / sizeof kStatusNames[0];
-static_assert(kStatusCount == static_cast<int>(Status::weights_damaged) + 1);
+static_assert(kStatusCount == static_cast<int>(Status::state_damaged) + 1);
 
 }  // namespace mxc::embed

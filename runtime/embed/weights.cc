@@ -7,10 +7,12 @@ uint64_t checksum(const void* image, uint64_t bytes) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   constexpr uint64_t kLanes = 4;  // so that the products do not wait for each other
   uint64_t lanes[kLanes] = {1, 2, 3, 4};
-  const uint64_t* words = static_cast<const uint64_t*>(image);
+  const unsigned char* words = static_cast<const unsigned char*>(image);
   for (uint64_t i = 0; i < bytes / sizeof(uint64_t); i += kLanes) {
     for (uint64_t lane = 0; lane < kLanes; ++lane) {
-      uint64_t mixed = (lanes[lane] ^ words[i + lane]) * kOdd;
+      uint64_t word;
+      __builtin_memcpy(&word, words + (i + lane) * sizeof word, sizeof word);
+      uint64_t mixed = (lanes[lane] ^ word) * kOdd;
       lanes[lane] = mixed ^ mixed >> 29;
     }
   }
@@ -28,7 +30,7 @@ Status check_weights(const plan::Library& library, const void* file, uint64_t by
   if (bytes < sizeof(WeightHeader)) return Status::weights_truncated;
   const WeightHeader& header = *static_cast<const WeightHeader*>(file);
   if (header.magic != kWeightMagic || header.version != kWeightVersion) return Status::weights_other_version;
-  uint64_t image = PlanRecords(library.program.plan).device().persistent_bytes;
+  uint64_t image = persistent(plan_of(library)).fresh;
   if (header.layout != library.weights_layout || header.bytes != image) return Status::weights_other_model;
   if (bytes - sizeof header < image) return Status::weights_truncated;
   for (uint64_t word : header.reserved) {
@@ -37,19 +39,19 @@ Status check_weights(const plan::Library& library, const void* file, uint64_t by
   return checksum(&header + 1, image) == header.checksum ? Status::ok : Status::weights_damaged;
 }
 
-Status set_weights(const plan::Library& library, Context* context, const void* file, uint64_t bytes) {
-  Status status = check(library, context);
-  if (status == Status::ok) status = check_weights(library, file, bytes);
-  if (status == Status::ok) context->weights = static_cast<const unsigned char*>(file) + sizeof(WeightHeader);
+Status set_weights(Sets sets, Context* context, const void* file, uint64_t bytes) {
+  Status status = check(sets, context);
+  if (status == Status::ok) status = check_weights(**sets, file, bytes);
+  if (status == Status::ok) take_weights(*context, static_cast<const unsigned char*>(file) + sizeof(WeightHeader));
   return status;
 }
 
-Status share_weights(const plan::Library& library, Context* context, const Context* from) {
-  Status status = check(library, context);
-  if (status == Status::ok) status = check(library, from);
+Status share_weights(Sets sets, Context* context, const Context* from) {
+  Status status = check(sets, context);
+  if (status == Status::ok) status = check(sets, from);
   if (status != Status::ok) return status;
   if (from->weights == nullptr) return Status::no_weights;
-  context->weights = from->weights;
+  take_weights(*context, from->weights);
   return Status::ok;
 }
 

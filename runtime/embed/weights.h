@@ -19,17 +19,18 @@ struct WeightHeader {
 };
 static_assert(sizeof(WeightHeader) == plan::kAlign);  // so that the image is as aligned as the file
 
-// Every step of it is a bijection of what it has so far: one flipped bit always changes it. Requires: `bytes` is a multiple of 32.
+// Every step of it is a bijection of what it has so far: one flipped bit always changes it. Requires: `bytes` is a multiple of 32; memory
+// of any alignment.
 uint64_t checksum(const void* image, uint64_t bytes);
 
 // Whether a file in memory is this library's. ok, or null_pointer, misaligned, weights_truncated, weights_other_version,
 // weights_other_model, weights_damaged.
 Status check_weights(const plan::Library& library, const void* file, uint64_t bytes);
 
-// Makes a context read these weights, which stay where they are as long as it runs. Errors as above, and those of `check`.
-Status set_weights(const plan::Library& library, Context* context, const void* file, uint64_t bytes);
+// Makes a context read these weights, which stay where they are as long as it runs; training begins anew from them. Errors as above, and those of `check`.
+Status set_weights(Sets sets, Context* context, const void* file, uint64_t bytes);
 
 // Makes a context read the weights of another one, without looking at them again. Errors: those of `check`, no_weights.
-Status share_weights(const plan::Library& library, Context* context, const Context* from);
+Status share_weights(Sets sets, Context* context, const Context* from);
 
 }  // namespace mxc::embed

@@ -1,8 +1,4 @@
-// Which values of a hyper-parameter can mean something. Only what is certain is refused: no number at all for any of them, and for
-// those whose name the optimizers share:
-//     lr, weight_decay, clip, clip_norm, l1, beta, eta   at least 0
-//     momentum, beta1, beta2, rho                        at least 0, below 1
-//     epsilon                                            above 0
+// Whether a hyper-parameter can have a value (core/hyper_range.h), as the trainer says it.
 #pragma once
 
 #include <string>

@@ -36,18 +36,19 @@ void clear(void* const* args, int64_t, int64_t, int64_t) { *static_cast<float*>(
 
 struct Made {
   Made(const PlanBuilder& builder, const void* weights)
-      : built(builder.build()), library{built.program(), weights, 0, kBuild}, bytes(places(PlanRecords(library.program.plan)).end) {
+      : built(builder.build()), library{built.program(), weights, 0, kBuild}, bytes(places(sets).end) {
     // Not a byte more: sanitizers see what goes beyond.
     memory.reset(std::aligned_alloc(plan::kAlign, bytes));
   }
   Context* context() {
     Context* context = nullptr;
-    EXPECT_EQ(open(library, memory.get(), bytes, kBuild, &context), Status::ok);
+    EXPECT_EQ(open(sets, memory.get(), bytes, kBuild, &context), Status::ok);
     return context;
   }
 
   BuiltPlan built;
   plan::Library library;
+  const plan::Library* const sets[2] = {&library, nullptr};
   uint64_t bytes;
   std::unique_ptr<void, decltype(&std::free)> memory{nullptr, std::free};
 };
@@ -79,14 +80,14 @@ TEST(Embed, RunsAnyBatchAndTouchesNoOtherSample) {
     for (int64_t i = 0; i < n * 2; ++i) x[i] = static_cast<float>(i + n);
     const void* inputs[] = {x.data()};
     void* outputs[] = {z.data(), copy.data()};
-    ASSERT_EQ(run(made.library, context, inputs, outputs, n), Status::ok);
+    ASSERT_EQ(run(made.sets, context, inputs, outputs, n), Status::ok);
     for (int64_t i = 0; i < n * 2; ++i) {
       EXPECT_EQ(z[i], x[i] * 9);
       EXPECT_EQ(copy[i], x[i] * 3);
     }
     outputs[1] = nullptr;  // lies in the context
     z.assign(z.size(), 0);
-    ASSERT_EQ(run(made.library, context, inputs, outputs, n), Status::ok);
+    ASSERT_EQ(run(made.sets, context, inputs, outputs, n), Status::ok);
     EXPECT_EQ(z[n * 2 - 1], x[n * 2 - 1] * 9);
   }
 }
@@ -116,7 +117,7 @@ TEST(Embed, APoolChangesNothing) {
     for (int i = 0; i < kBatch * 2; ++i) x[i] = static_cast<float>(i);
     const void* inputs[] = {x};
     void* outputs[] = {z, copy};
-    ASSERT_EQ(run(made.library, context, inputs, outputs, kBatch), Status::ok);
+    ASSERT_EQ(run(made.sets, context, inputs, outputs, kBatch), Status::ok);
     for (int i = 0; i < kBatch * 2; ++i) EXPECT_EQ(z[i], x[i] * 9) << count;
   }
 }
@@ -147,7 +148,7 @@ TEST(Embed, LoopsCarryAndMove) {
     float one = 1, values[5] = {-1, -1, -1, -1, -1};
     const void* inputs[] = {&one};
     void* outputs[] = {values};
-    ASSERT_EQ(run(made.library, made.context(), inputs, outputs, 1), Status::ok);
+    ASSERT_EQ(run(made.sets, made.context(), inputs, outputs, 1), Status::ok);
     for (int i = 0; i < 5; ++i) EXPECT_EQ(values[i], i < count ? static_cast<float>(i + 1) : -1);
   }
 }
@@ -172,7 +173,7 @@ TEST(Embed, IntegersOutsideTheBoundAreRefusedAndNothingRuns) {
       const void* inputs[] = {values};
       void* outputs[] = {result};
       std::memset(result, 0xee, sizeof result);
-      Status status = run(made.library, context, inputs, outputs, 2);
+      Status status = run(made.sets, context, inputs, outputs, 2);
       EXPECT_EQ(result[0] == 0xee, status != Status::ok);
       return status;
     };
@@ -189,37 +190,37 @@ TEST(Embed, WrongUse) {
   Made made(two_steps(), kWeight);
   Context* context = reinterpret_cast<Context*>(1);
   auto* memory = static_cast<unsigned char*>(made.memory.get());
-  EXPECT_EQ(open(made.library, nullptr, made.bytes, kBuild, &context), Status::null_pointer);
+  EXPECT_EQ(open(made.sets, nullptr, made.bytes, kBuild, &context), Status::null_pointer);
   EXPECT_EQ(context, nullptr);
-  EXPECT_EQ(open(made.library, memory + 8, made.bytes, kBuild, &context), Status::misaligned);
-  EXPECT_EQ(open(made.library, memory, made.bytes - 1, kBuild, &context), Status::arena_too_small);
-  EXPECT_EQ(open(made.library, memory, made.bytes, kBuild + 1, &context), Status::other_build);
-  EXPECT_EQ(create(made.library, kBuild + 1, &context), Status::other_build);
-  EXPECT_EQ(create(made.library, kBuild, nullptr), Status::null_pointer);
+  EXPECT_EQ(open(made.sets, memory + 8, made.bytes, kBuild, &context), Status::misaligned);
+  EXPECT_EQ(open(made.sets, memory, made.bytes - 1, kBuild, &context), Status::arena_too_small);
+  EXPECT_EQ(open(made.sets, memory, made.bytes, kBuild + 1, &context), Status::other_build);
+  EXPECT_EQ(create(made.sets, kBuild + 1, &context), Status::other_build);
+  EXPECT_EQ(create(made.sets, kBuild, nullptr), Status::null_pointer);
 
   float x[2] = {}, z[2];
   const void* inputs[] = {x};
   void* outputs[] = {z, nullptr};
   context = made.context();
-  EXPECT_EQ(run(made.library, nullptr, inputs, outputs, 1), Status::null_pointer);
-  EXPECT_EQ(run(made.library, context, inputs, outputs, 0), Status::wrong_batch);
-  EXPECT_EQ(run(made.library, context, inputs, outputs, kBatch + 1), Status::wrong_batch);
+  EXPECT_EQ(run(made.sets, nullptr, inputs, outputs, 1), Status::null_pointer);
+  EXPECT_EQ(run(made.sets, context, inputs, outputs, 0), Status::wrong_batch);
+  EXPECT_EQ(run(made.sets, context, inputs, outputs, kBatch + 1), Status::wrong_batch);
   Made other(two_steps(), kWeight);
-  EXPECT_EQ(run(other.library, context, inputs, outputs, 1), Status::no_context);
+  EXPECT_EQ(run(other.sets, context, inputs, outputs, 1), Status::no_context);
   Made without(two_steps(), nullptr);
-  EXPECT_EQ(run(without.library, without.context(), inputs, outputs, 1), Status::no_weights);
+  EXPECT_EQ(run(without.sets, without.context(), inputs, outputs, 1), Status::no_weights);
 }
 
 TEST(Embed, CreatedContextsAreGivenBack) {
   Made made(two_steps(), kWeight);
   Context *first = nullptr, *second = nullptr;
-  ASSERT_EQ(create(made.library, kBuild, &first), Status::ok);
-  ASSERT_EQ(create(made.library, kBuild, &second), Status::ok);
+  ASSERT_EQ(create(made.sets, kBuild, &first), Status::ok);
+  ASSERT_EQ(create(made.sets, kBuild, &second), Status::ok);
   EXPECT_NE(first, second);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % plan::kAlign, 0u);
-  destroy(made.library, first);  // leaks show under AddressSanitizer
-  destroy(made.library, second);
-  destroy(made.library, nullptr);
+  destroy(made.sets, first);  // leaks show under AddressSanitizer
+  destroy(made.sets, second);
+  destroy(made.sets, nullptr);
 }
 
 TEST(Embed, EveryStatusHasANameAndAText) {

@@ -55,7 +55,7 @@ class Weights : public testing::Test {
   Status check_file(uint64_t bytes = sizeof(WeightHeader) + kImage) { return check_weights(library_, file_, bytes); }
   Context* context() {
     Context* made = nullptr;
-    EXPECT_EQ(create(library_, kBuild, &made), Status::ok);
+    EXPECT_EQ(create(sets_, kBuild, &made), Status::ok);
     return made;
   }
   Status run_ones(Context* context, float* results) {
@@ -63,12 +63,13 @@ class Weights : public testing::Test {
     for (float& value : x) value = 1;
     const void* inputs[] = {x};
     void* outputs[] = {results};
-    return run(library_, context, inputs, outputs, kBatch);
+    return run(sets_, context, inputs, outputs, kBatch);
   }
 
   static constexpr uint64_t kImage = 192;  // 40 numbers, up to a multiple of 64
   BuiltPlan built_;
   plan::Library library_;
+  const plan::Library* const sets_[2] = {&library_, nullptr};
   alignas(plan::kAlign) unsigned char file_[sizeof(WeightHeader) + kImage] = {};
 };
 
@@ -124,29 +125,29 @@ TEST_F(Weights, AreSharedByContextsOnManyThreads) {
   float expected[kBatch], results[kBatch];
   EXPECT_EQ(run_ones(first, results), Status::no_weights);
   Context* second = context();
-  EXPECT_EQ(share_weights(library_, second, first), Status::no_weights);
-  EXPECT_EQ(share_weights(library_, second, nullptr), Status::null_pointer);
-  EXPECT_EQ(set_weights(library_, first, file_, 3), Status::weights_truncated);
+  EXPECT_EQ(share_weights(sets_, second, first), Status::no_weights);
+  EXPECT_EQ(share_weights(sets_, second, nullptr), Status::null_pointer);
+  EXPECT_EQ(set_weights(sets_, first, file_, 3), Status::weights_truncated);
   EXPECT_EQ(run_ones(first, results), Status::no_weights) << "refused weights are not used";
-  ASSERT_EQ(set_weights(library_, first, file_, sizeof file_), Status::ok);
+  ASSERT_EQ(set_weights(sets_, first, file_, sizeof file_), Status::ok);
   ASSERT_EQ(run_ones(first, expected), Status::ok);
   for (int i = 0; i < kBatch; ++i) EXPECT_EQ(expected[i], static_cast<float>(i + 2));
   std::vector<std::thread> threads;
   for (int t = 0; t < 16; ++t) {
     threads.emplace_back([&] {
       Context* own = context();
-      EXPECT_EQ(share_weights(library_, own, first), Status::ok);
+      EXPECT_EQ(share_weights(sets_, own, first), Status::ok);
       for (int turn = 0; turn < 20; ++turn) {
         float mine[kBatch];
         EXPECT_EQ(run_ones(own, mine), Status::ok);
         EXPECT_EQ(std::memcmp(mine, expected, sizeof mine), 0);
       }
-      destroy(library_, own);
+      destroy(sets_, own);
     });
   }
   for (std::thread& thread : threads) thread.join();
-  destroy(library_, first);
-  destroy(library_, second);
+  destroy(sets_, first);
+  destroy(sets_, second);
 }
 
 }  // namespace

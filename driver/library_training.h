@@ -1,0 +1,17 @@
+// What the headers of a library that trains say of training.
+#pragma once
+
+#include <string>
+
+#include "driver/library_header.h"
+
+namespace mxc::driver {
+
+// Requires: facts.trains().
+std::string trainingHeader(const HeaderFacts& facts);
+
+// For C++: structures, and members of the class `model`.
+std::string trainingStructs(const HeaderFacts& facts);
+std::string trainingMembers(const HeaderFacts& facts);
+
+}  // namespace mxc::driver
