@@ -82,10 +82,10 @@ std::vector<AlignedPlan> plansOf(const std::vector<LibrarySet>& sets) {
   return plans;
 }
 
-// What a context would take if all layers were trained.
-uint64_t allTrainedBytes(const std::vector<LibrarySet>& sets) {
+// What a context takes; `whole`: would take if all layers were trained.
+uint64_t bytesOf(const std::vector<LibrarySet>& sets, bool whole) {
   std::vector<AlignedPlan> plans;
-  for (const LibrarySet& set : sets) plans.emplace_back(set.all_trained.empty() ? set.program.plan : set.all_trained);
+  for (const LibrarySet& set : sets) plans.emplace_back(whole && !set.all_trained.empty() ? set.all_trained : set.program.plan);
   std::vector<core::PlanView> views;
   for (const AlignedPlan& plan : plans) views.push_back(plan.view());
   return contextBytes(views);
@@ -105,7 +105,8 @@ HeaderFacts headerFacts(const std::vector<AlignedPlan>& plans, const std::vector
     text += sets[i].program.plan;
   }
   facts.build = hashOf(text);
-  facts.all_trained_bytes = allTrainedBytes(sets);
+  facts.arena_bytes = bytesOf(sets, /*whole=*/false);
+  facts.all_trained_bytes = bytesOf(sets, /*whole=*/true);
   return facts;
 }
 

@@ -29,12 +29,10 @@ std::string sizes(const std::vector<Field>& inputs, const std::vector<Field>& ou
 }
 
 std::string constants(const std::vector<Field>& inputs, const std::vector<Field>& outputs, const HeaderFacts& facts) {
-  std::vector<core::PlanView> views;
-  for (const SizeSet& set : facts.sets) views.push_back(set.view);
   std::string text = define("BUILD", "UINT64_C(0x" + llvm::utohexstr(facts.build) + ")", "which build of the library this header belongs to");
   text += define("BATCH", std::to_string(largestBatch(facts)), "the most samples of a run");
   text += define("ALIGN", std::to_string(plan::kAlign), "of an arena, in bytes");
-  text += define("ARENA_BYTES", std::to_string(contextBytes(views)), "all the memory that a context takes");
+  text += define("ARENA_BYTES", std::to_string(facts.arena_bytes), "all the memory that a context takes");
   text += define("WEIGHTS_BYTES", std::to_string(embed::persistent(embed::PlanRecords(&facts.plan().header())).fresh),
                  "shared by all contexts, never written");
   return text + sizes(inputs, outputs, "");

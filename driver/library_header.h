@@ -24,7 +24,8 @@ struct HeaderFacts {
   bool hosted = true;     // there is a C library
   bool weights_beside = false;
   std::vector<SizeSet> sets;         // at least one
-  uint64_t all_trained_bytes = 0;    // of a library that trains: what a context would take if it trained everything
+  uint64_t arena_bytes = 0;          // what a context takes
+  uint64_t all_trained_bytes = 0;    // of a library that trains: what it would take if it trained everything
 
   const core::PlanView& plan() const { return sets[0].view; }
   bool trains() const { return plan().graphs().size() > 1; }

@@ -47,8 +47,9 @@ std::string constants(const Training& training, const HeaderFacts& facts) {
   const embed::PlanRecords records(&training.view.header());
   const embed::Persistent parts = embed::persistent(records);
   std::string text = define("STATE_BYTES", std::to_string(embed::state_bytes(records)), "what {p}_save writes");
-  text += define("TRAIN_OWN_BYTES", std::to_string(parts.end - parts.own), "of a context: trained numbers and the optimizer's state");
-  text += define("TRAIN_ALL_ARENA_BYTES", std::to_string(facts.all_trained_bytes), "what {P}_ARENA_BYTES would be if all layers were trained");
+  text += define("TRAIN_OWN_BYTES", std::to_string(parts.end - parts.own), "of the arena: trained numbers and the optimizer's state");
+  text += define("TRAIN_ALL_ARENA_BYTES", std::to_string(facts.all_trained_bytes),
+                 "if all layers were trained: the cut saves " + std::to_string(facts.all_trained_bytes - facts.arena_bytes));
   for (const Field& field : training.inputs)
     text += define(field.size.substr(4), std::to_string(field.elements), field.by_sample ? "of a sample" : "of all samples");
   return text;
