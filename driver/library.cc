@@ -29,6 +29,7 @@ std::vector<std::string> partsOf(const HeaderFacts& facts, const Target& target,
   };
   add(facts.hosted, {"create", "exports_hosted"});
   add(facts.sets.size() > 1, {"exports_sets"});
+  add(!facts.trains(), {"no_training"});
   add(facts.trains(), {"train", "state", "exports_train"});
   add(facts.weights_beside || facts.trains(), {"weights"});
   add(facts.weights_beside, {"exports_weights"});

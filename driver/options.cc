@@ -39,16 +39,12 @@ bool readDim(const std::string& flag, const std::string& text, std::map<std::str
   size_t equals = text.find('=');
   std::string number = equals == std::string::npos ? "" : text.substr(equals + 1);
   bool digits = !number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
-  if (!digits || equals == 0 || std::stoll(number) == 0) {
+  bool named = llvm::all_of(text.substr(0, equals), [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+  if (!digits || !named || equals == 0 || std::stoll(number) == 0) {
     printer.error(Fault::usage, flag + " " + text + ": name=size with a positive size is expected");
     return false;
   }
-  const std::string name = text.substr(0, equals);
-  if (std::string message = wrongChoice(name, {"batch"}); !message.empty()) {
-    printer.error(Fault::usage, flag + ": " + message);
-    return false;
-  }
-  dims[name] = std::stoll(number);
+  dims[text.substr(0, equals)] = std::stoll(number);
   return true;
 }
 
@@ -127,7 +123,7 @@ CompileFlags::CompileFlags(CLI::App& app) {
   app.add_option("-D", options.defines, "Define a macro while the model is staged")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
-  app.add_option("--dim", raw_.dims, "Override a dimension: --dim batch=1")->type_name("NAME=SIZE")->allow_extra_args(false);
+  app.add_option("--dim", raw_.dims, "Override a size that the model names, its batch or one of dim(NAME, SIZE): --dim batch=1")->type_name("NAME=SIZE")->allow_extra_args(false);
   app.add_option("--model", options.model, "Which MXC_MODEL of the file")->type_name("NAME");
   addOptimizer(app, options.optimizer);
   addChoice(app, "--dtype", raw_.dtype, {"f32", "f64"}, "The model's floating type")->capture_default_str();

@@ -101,12 +101,14 @@ std::vector<std::pair<std::string, double>> adamDefaults(const Kind& kind) {
 
 }  // namespace
 
-Dim batch(int64_t size) {
+Dim batch(int64_t size) { return {dim("batch", size), true}; }
+
+int64_t dim(const std::string& name, int64_t size) {
   Session& session = detail::session(Here::current());
-  auto chosen = session.dims.find("batch");
+  auto chosen = session.dims.find(name);
   if (chosen != session.dims.end()) size = chosen->second;
-  session.used_dims["batch"] = size;
-  return {size, true};
+  session.used_dims[name] = size;
+  return size;
 }
 
 const std::string& Symbol::name() const { return graph_->nodes[node_].name; }

@@ -24,6 +24,9 @@ using Shape = std::vector<Dim>;
 // The batch axis, compiled for up to `size` samples. `mxc compile --dim batch=1` overrides the number.
 Dim batch(int64_t size);
 
+// A size that `mxc compile --dim NAME=SIZE` overrides: of an axis, of a number of steps, of whatever the model says with it.
+int64_t dim(const std::string& name, int64_t size);
+
 // A height and a width: written `5` or `{5, 3}`.
 class Size2 {
  public:

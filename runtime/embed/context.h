@@ -147,6 +147,10 @@ Status open(Sets sets, void* arena, uint64_t bytes, uint64_t build, Context** co
 // state is zero, hyper-parameters are the model's. Requires: `image` stays where it is; null: there are none.
 void take_weights(Context& context, const void* image);
 
+// Makes what the context has for itself what it is before the first step. There are two of it: train.cc's, and no_training.cc's for libraries that
+// do not train, which are to need nothing of its arithmetic.
+void begin_training(Context& context);
+
 // The set that n samples of the first set's sizes are run by: of those that are like the first but for the batch, the one with the smallest
 // batch that they fit in; the one with the largest if there is none.
 const plan::Library* set_for(Sets sets, int64_t n);

@@ -1,6 +1,5 @@
 // Making a context: sizes are looked up in the Plans, and memory is divided.
 #include "runtime/embed/context.h"
-#include "runtime/embed/hypers.h"
 
 namespace mxc::embed {
 
@@ -28,17 +27,9 @@ Status open(Sets sets, void* arena, uint64_t bytes, uint64_t build, Context** co
 }
 
 void take_weights(Context& context, const void* image) {
-  const PlanRecords plan = plan_of(**context.sets);
-  const Persistent parts = persistent(plan);
   context.weights = static_cast<const unsigned char*>(image);
   context.steps = 0;
-  if (image == nullptr || parts.own == parts.end) return;
-  __builtin_memcpy(context.own, context.weights + parts.own, static_cast<size_t>(parts.fresh - parts.own));
-  __builtin_memset(context.own + (parts.fresh - parts.own), 0, static_cast<size_t>(parts.end - parts.fresh));
-  for (uint64_t i = 0; i < plan.header().hypers.count; ++i) {
-    const plan::Buffer& buffer = plan.buffer(plan.hyper(i).buffer);
-    write_hyper(buffer.dtype, context.own + (buffer.offset - parts.own), plan.hyper(i).default_value);
-  }
+  if (image != nullptr) begin_training(context);
 }
 
 Status check(Sets sets, const Context* context) {

@@ -30,6 +30,18 @@ bool is_usable(const PlanRecords& plan, const plan::Hyper& hyper, double value) 
 
 }  // namespace
 
+void begin_training(Context& context) {
+  const PlanRecords plan = plan_of(**context.sets);
+  const Persistent parts = persistent(plan);
+  if (parts.own == parts.end) return;
+  __builtin_memcpy(context.own, context.weights + parts.own, static_cast<size_t>(parts.fresh - parts.own));
+  __builtin_memset(context.own + (parts.fresh - parts.own), 0, static_cast<size_t>(parts.end - parts.fresh));
+  for (uint64_t i = 0; i < plan.header().hypers.count; ++i) {
+    const plan::Buffer& buffer = plan.buffer(plan.hyper(i).buffer);
+    write_hyper(buffer.dtype, place_of(context, buffer), plan.hyper(i).default_value);
+  }
+}
+
 Status train_step(Sets sets, Context* context, const void* const* inputs, void* const* outputs, int64_t n) {
   Status status = check_trained(sets, context);
   if (status != Status::ok) return status;
