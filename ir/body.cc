@@ -28,6 +28,21 @@ arith::CmpIPredicate unsignedPredicate(arith::CmpIPredicate predicate) {
 
 bool isBoolean(Value v) { return elementType(v.getType()).isInteger(1); }
 
+// Whether it is an f16 that has been made f32 to compute with.
+bool isWidenedHalf(Value v) {
+  if (auto spread = v.getDefiningOp<vector::BroadcastOp>()) v = spread.getSource();
+  auto wide = v.getDefiningOp<arith::ExtFOp>();
+  return wide && elementType(wide.getIn().getType()).isF16();
+}
+
+// LLVM 19 makes the largest of two widened numbers that is then narrowed one of f16, and on x86-64 that loses NaN against a zero where it is a
+// vector. It does not look through a select.
+Value keptWide(OpBuilder& builder, Location loc, Value a, Value b, Value chosen) {
+  if (!isWidenedHalf(a) && !isWidenedHalf(b)) return chosen;
+  Value unordered = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, a, b);
+  return builder.create<arith::SelectOp>(loc, unordered, builder.create<arith::AddFOp>(loc, a, b), chosen);
+}
+
 }  // namespace
 
 Type elementType(Type type) { return getElementTypeOrSelf(type); }
@@ -74,8 +89,16 @@ Value Body::binary(Value a, Value b) {
 Value Body::add(Value a, Value b) { return isBoolean(a) ? logicalOr(a, b) : binary<arith::AddFOp, arith::AddIOp>(a, b); }
 Value Body::sub(Value a, Value b) { return binary<arith::SubFOp, arith::SubIOp>(a, b); }
 Value Body::mul(Value a, Value b) { return binary<arith::MulFOp, arith::MulIOp>(a, b); }
-Value Body::max(Value a, Value b) { return isBoolean(a) ? logicalOr(a, b) : binary<arith::MaximumFOp, arith::MaxSIOp>(a, b); }
-Value Body::min(Value a, Value b) { return isBoolean(a) ? logicalAnd(a, b) : binary<arith::MinimumFOp, arith::MinSIOp>(a, b); }
+Value Body::max(Value a, Value b) {
+  if (isBoolean(a)) return logicalOr(a, b);
+  match(a, b);
+  return keptWide(builder, loc, a, b, binary<arith::MaximumFOp, arith::MaxSIOp>(a, b));
+}
+Value Body::min(Value a, Value b) {
+  if (isBoolean(a)) return logicalAnd(a, b);
+  match(a, b);
+  return keptWide(builder, loc, a, b, binary<arith::MinimumFOp, arith::MinSIOp>(a, b));
+}
 
 // The instruction must see neither 0 nor -1: the least integer has no negative.
 Value Body::div(Value a, Value b) {

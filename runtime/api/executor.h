@@ -80,6 +80,7 @@ class Entry : public NDArray {
   TensorName name_;
 };
 
+// One that has been moved from can be assigned to and destroyed; all else throws.
 class Executor {
  public:
   // Parameters get their initial values, but for those that are shared.
@@ -108,8 +109,8 @@ class Executor {
   void step(Here here = Here::current());
 
   // ---- Values
-  std::vector<Parameter>& parameters();  // those that are trained
-  std::vector<Parameter>& state();       // what else is kept: running statistics, the optimizer's state, parameters that are not trained
+  std::vector<Parameter>& parameters(Here here = Here::current());  // those that are trained
+  std::vector<Parameter>& state(Here here = Here::current());       // what else is kept: running statistics, the optimizer's state, parameters that are not trained
   // Of a parameter, or of an input that the model asked a gradient for: of its last samples.
   View gradient(const std::string& name, Here here = Here::current());
   void request(const std::string& name, GradientRequest request, Here here = Here::current());  // at first, all are written
@@ -120,7 +121,7 @@ class Executor {
 
   // After each run that computes tensors whose names match the pattern (`*`: any characters), `seen` gets a copy of each, in the order of
   // computation, on the calling thread. Such a run waits for its end. An empty function ends the monitoring of that pattern.
-  void monitor(const std::string& pattern, std::function<void(const std::string& name, const NDArray& value)> seen);
+  void monitor(const std::string& pattern, std::function<void(const std::string& name, const NDArray& value)> seen, Here here = Here::current());
 
   void set_hyper(const std::string& name, double value, Here here = Here::current());  // for the runs that follow
   double hyper(const std::string& name, Here here = Here::current()) const;
@@ -135,17 +136,19 @@ class Executor {
   // Waits for what this executor has queued; throws the error of the last run, if it has one.
   void wait(Here here = Here::current());
   // Takes errors off parameters and state: they have the values that the failed operations left.
-  void recover();
+  void recover(Here here = Here::current());
 
-  const std::string& name() const;
-  Device device() const;
-  int64_t batch() const;         // the most samples of a run; 0 if the model has no batch axis
-  int64_t steps() const;         // training steps begun
-  uint64_t arena_bytes() const;  // of the arena, for all executors that share it
-  std::vector<Field> inputs() const;  // what a data set has to deliver
-  std::vector<std::string> outputs() const;
+  const std::string& name(Here here = Here::current()) const;
+  Device device(Here here = Here::current()) const;
+  int64_t batch(Here here = Here::current()) const;         // the most samples of a run; 0 if the model has no batch axis
+  int64_t steps(Here here = Here::current()) const;         // training steps begun
+  uint64_t arena_bytes(Here here = Here::current()) const;  // of the arena, for all executors that share it
+  std::vector<Field> inputs(Here here = Here::current()) const;  // what a data set has to deliver
+  std::vector<std::string> outputs(Here here = Here::current()) const;
 
  private:
+  executor::State& alive(Here here) const;  // throws if the executor has been moved from
+
   std::shared_ptr<executor::State> state_;
 };
 

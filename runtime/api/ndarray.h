@@ -107,6 +107,7 @@ class NDArray {
       if (row.size() != rows.begin()->size()) throw Error("from: rows of different lengths", here);
       values.insert(values.end(), row);
     }
+    if (rows.size() == 0) return from(values, here);
     return from(values, {static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows.begin()->size())}, here);
   }
   template <class T>
@@ -343,7 +344,13 @@ NamedArrays load_arrays(const std::string& path, Here here = Here::current());
 
 // ---- Text as NumPy prints it: [[1.  2.5]\n [3.  4. ]]. Waits.
 std::string to_string(const NDArray& x, Here here = Here::current());
-std::ostream& operator<<(std::ostream& out, const NDArray& x);
+// Streams take an array as this, for errors to have the line.
+struct Printed {
+  Printed(const NDArray& array, Here here = Here::current()) : array(array), here(here) {}
+  const NDArray& array;
+  Here here;
+};
+std::ostream& operator<<(std::ostream& out, const Printed& x);
 
 // Waits for every operation queued so far; throws the error of the oldest that failed since the last call.
 void wait_all(Here here = Here::current());

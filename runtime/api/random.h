@@ -30,6 +30,8 @@ NDArray bernoulli(const Extents& shape, Key key, double probability, Here here =
 class Generator {
  public:
   explicit Generator(uint64_t seed, uint32_t stream = 0);
+  Generator(const Generator&) = default;  // a move is a copy
+  Generator& operator=(const Generator&) = default;
 
   NDArray uniform(const Extents& shape, double low = 0, double high = 1, DType dtype = f32, Here here = Here::current());
   NDArray normal(const Extents& shape, double mean = 0, double deviation = 1, DType dtype = f32, Here here = Here::current());

@@ -245,6 +245,10 @@ void State::set_heads(const std::vector<HeadGradient>& heads, Here here) {
     if (!slot.head_of.empty()) known.push_back(slot.head_of);
   }
   for (const HeadGradient& head : heads) {
+    const auto same = [&](const HeadGradient& other) { return other.output == head.output; };
+    if (std::count_if(heads.begin(), heads.end(), same) > 1) {
+      throw Error(absl::StrCat("backward: the head gradient of '", head.output, "' is given more than once"), here);
+    }
     if (std::find(known.begin(), known.end(), head.output) != known.end()) continue;
     throw Error(known.empty() ? absl::StrCat("backward: the model '", name, "' descends on its loss; it takes no head gradients")
                               : absl::StrCat("backward: the model '", name, "' has no output '", head.output,

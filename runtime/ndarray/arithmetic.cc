@@ -196,6 +196,7 @@ NDArray logical_xor(ArrayOperand a, ArrayOperand b, Here here) {
 }
 
 NDArray unary(const char* op, NDArray x, Here here) {
+  if (op == nullptr) fail("unary", "the operation has no name", here);
   const KernelFamily* family = family_called(op);
   const Kernel* kernel = family == nullptr ? nullptr : family->find(get(x, op, here).dtype);
   // What is no elementwise operation has one cell whatever the number of elements.

@@ -313,6 +313,6 @@ std::string to_string(const NDArray& x, Here here) {
   return Printer(elements).text();
 }
 
-std::ostream& operator<<(std::ostream& out, const NDArray& x) { return out << to_string(x); }
+std::ostream& operator<<(std::ostream& out, const Printed& x) { return out << to_string(x.array, x.here); }
 
 }  // namespace mxc

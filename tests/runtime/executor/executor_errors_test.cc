@@ -43,6 +43,22 @@ TEST_F(ExecutorErrors, TheLineOfTheCall) {
   }
 }
 
+TEST_F(ExecutorErrors, OneThatHasBeenMovedFrom) {
+  Executor taken = std::move(net_);
+  const std::string gone = "the executor has been moved from";
+  expect_here([&] { net_.forward(); }, gone);
+  expect_here([&] { net_["image"]; }, gone);
+  expect_here([&] { net_.parameters(); }, gone);
+  expect_here([&] { net_.recover(); }, gone);
+  expect_here([&] { net_.name(); }, gone);
+  expect_here([&] { net_.batch(); }, gone);
+  expect_here([&] { net_.arena_bytes(); }, gone);
+  expect_here([&] { net_.outputs(); }, gone);
+  expect_here([&] { Executor(model_, cpu(), {.share = &net_}); }, gone);
+  net_ = std::move(taken);
+  EXPECT_EQ(net_.name(), "softmax");
+}
+
 TEST_F(ExecutorErrors, EveryKindNamesTheLineOfTheCall) {
   // Names.
   expect_here([&] { net_["picture"]; }, "[\"picture\"]: the model 'softmax' has no input or result of this name; inputs: 'image', 'label'; results: "
@@ -190,6 +206,8 @@ TEST_F(ExecutorErrors, HeadGradients) {
   EXPECT_EQ(message_of([&] { net.backward(); }), "backward: the model 'scale' has no loss: it needs the head gradient of 'y'");
   EXPECT_EQ(message_of([&] { net.backward({{"z", NDArray::zeros({2, 2})}}); }),
             "backward: the model 'scale' has no output 'z' that takes a head gradient; those that do: 'y'");
+  EXPECT_EQ(message_of([&] { net.backward({{"y", NDArray::zeros({2, 2})}, {"y", NDArray::zeros({2, 2})}}); }),
+            "backward: the head gradient of 'y' is given more than once");
   EXPECT_EQ(message_of([&] { net.backward({{"y", NDArray::zeros({1, 2})}}); }),
             "backward: the head gradient of 'y' has 1 sample, forward(true) had 2 samples");
   net.backward({{"y", NDArray::ones({2, 2})}});

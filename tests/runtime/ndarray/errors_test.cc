@@ -1,6 +1,8 @@
 // Wrong use: an exception with what was wrong and the line of the call.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "mxc/random.h"
 #include "tests/runtime/error_line.h"
 #include "tests/runtime/ndarray/expected.h"
@@ -15,6 +17,27 @@ namespace {
 const NDArray& two_three() {
   static const NDArray x = NDArray::zeros({2, 3});
   return x;
+}
+
+TEST(Errors, WhatIsPrinted) {
+  NDArray gone = NDArray::zeros({2});
+  const NDArray taken = std::move(gone);
+  std::ostringstream out;
+  try {
+    out << gone;
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where.line(), __LINE__ - 3u);
+    EXPECT_STREQ(error.where.file_name(), __FILE__);
+  }
+}
+
+TEST(Errors, NothingIsNoCrash) {
+  EXPECT_EQ(NDArray::from<float>({}).shape(), (Extents{0}));
+  expect_here([] { unary(nullptr, two_three()); }, "unary: the operation has no name");
+  random::Generator first(3), second = std::move(first);
+  EXPECT_EQ(first.next().step, 0u);
+  EXPECT_EQ(second.next().step, 1u);
 }
 
 TEST(Errors, TheLineOfTheCall) {

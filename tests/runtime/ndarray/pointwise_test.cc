@@ -1,6 +1,9 @@
 // Arithmetic, functions, comparisons, broadcasting and casts, against NumPy.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+
 #include "mxc/ndarray.h"
 #include "tests/runtime/ndarray/expected.h"
 
@@ -67,6 +70,17 @@ TEST(Pointwise, SmallFloatsAreRoundedAtEachResult) {
   const NDArray x = NDArray::full({40}, 0.1, f16), y = NDArray::full({40}, 0.2, f16);
   // 0.0999755859375 * 0.199951171875 = 0.019990..., of which the nearest f16 is 0.0199890136...
   EXPECT_EQ((x * y).cast(f32).to_vector<float>()[39], 0.01998901367f);
+}
+
+// Whole vectors and what is left over; NumPy hands NaN on.
+TEST(Pointwise, TheLargestAndLeastKeepNaNOfAllFloats) {
+  for (DType dtype : {f32, f64, f16, bf16}) {
+    const NDArray nan = NDArray::full({67}, NAN, dtype), zero = NDArray::zeros({67}, dtype);
+    for (const NDArray& result : {maximum(nan, zero), maximum(zero, nan), maximum(nan, 0), minimum(nan, -zero), minimum(-zero, nan), clip(nan, 0, 1)})
+      for (float value : result.cast(f32).to_vector<float>()) EXPECT_TRUE(std::isnan(value)) << static_cast<int>(dtype);
+    for (float value : maximum(-zero, zero).cast(f32).to_vector<float>()) EXPECT_FALSE(std::signbit(value));
+    for (float value : minimum(-zero, zero).cast(f32).to_vector<float>()) EXPECT_TRUE(std::signbit(value));
+  }
 }
 
 TEST(Pointwise, InPlaceThroughViews) {
