@@ -8,10 +8,11 @@ KINDS = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "u1", "I8
 
 
 def write(path, arrays, metadata=None):
-    """Arrays of f32 by name."""
+    """Arrays by name."""
+    kinds = {numpy.dtype(text): kind for kind, text in KINDS.items()}
     header, data = {"__metadata__": metadata} if metadata else {}, b""
     for name, array in arrays.items():
-        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
+        header[name] = {"dtype": kinds[array.dtype], "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
         data += array.tobytes()
     text = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)

@@ -1,4 +1,5 @@
-"""The examples as libraries: bit for bit what the trainer's predict gives, for one sample, an odd number, and the whole batch.
+"""The examples as libraries: bit for bit what the trainer's predict gives, for one sample, an odd number, and the whole batch; and those that
+train: the trainer's steps.
 
 Usage: libraries_test.py ROOT BUILD [unittest arguments].
 """
@@ -14,6 +15,8 @@ import numpy
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(ROOT / "tests"))
+import safetensors_file
 TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "i8": "i1", "boolean": "u1"}
 
 
@@ -22,13 +25,18 @@ class Library:
 
     def __init__(self, path, name):
         plan = json.loads(subprocess.run([BUILD / "bin/mxc", "inspect", "--json", path], check=True, capture_output=True, text=True).stdout)
-        graph = plan["graphs"][0]
-        self.inputs = [(b["name"], plan["buffers"][b["buffer"]]) for b in graph["inputs"]]
-        self.outputs = [(b["name"], plan["buffers"][b["buffer"]]) for b in graph["outputs"]]
-        self.batch = graph["batch"]
+        buffers = plan["buffers"]
+
+        def tensors(graph, key):
+            return [(b["name"], buffers[b["buffer"]]) for b in graph[key] if buffers[b["buffer"]]["space"] == "io"]
+
+        graph, training = plan["graphs"][0], plan["graphs"][-1]
+        self.inputs, self.outputs, self.batch = tensors(graph, "inputs"), tensors(graph, "outputs"), graph["batch"]
+        self.train_inputs, self.train_outputs = tensors(training, "inputs"), tensors(training, "outputs")
         library = ctypes.CDLL(str(path))
         build, allocate = getattr(library, name + "_build"), getattr(library, name + "_allocate")
         self.function, self.context = getattr(library, name + "_run"), ctypes.c_void_p()
+        self.train_step = getattr(library, name + "_train_step", None)
         build.restype = ctypes.c_uint64
         if allocate(ctypes.c_uint64(build()), ctypes.byref(self.context)) != 0:
             raise AssertionError("no context")
@@ -43,11 +51,21 @@ class Library:
             raise AssertionError(f"status {status}")
         return {name: result for (name, _), result in zip(self.outputs, results)}
 
+    def step(self, arrays):
+        """Loss and reports of a step on one sample."""
+        results = [numpy.zeros((), TYPES[b["dtype"]]) for _, b in self.train_outputs]
+        pointers = [(ctypes.c_void_p * len(group))(*(a.ctypes.data for a in group))
+                    for group in ([arrays[name] for name, _ in self.train_inputs], results)]
+        status = self.train_step(self.context, *pointers, ctypes.c_int64(1))
+        if status != 0:
+            raise AssertionError(f"status {status}")
+        return {name: result for (name, _), result in zip(self.train_outputs, results)}
 
-def samples(library, count):
+
+def samples(library, count, inputs=None):
     """Numbers that the model accepts."""
     generator, arrays = numpy.random.default_rng(3), {}
-    for name, buffer in library.inputs:
+    for name, buffer in inputs or library.inputs:
         shape = (count, *buffer["dims"][1:])
         if buffer["dtype"] in ("f32", "f64"):
             arrays[name] = generator.normal(size=shape).astype(TYPES[buffer["dtype"]])
@@ -81,11 +99,46 @@ class Examples(unittest.TestCase):
                     self.assertTrue(numpy.isfinite(result).all(), output)
                     self.assertEqual(result.tobytes(), expected[output].tobytes(), f"{output}, n = {count}")
 
+    def check_training(self, name, *flags):
+        """Three steps on one sample, which has no order, from a checkpoint at the beginning of a training; then predict."""
+        with tempfile.TemporaryDirectory() as scratch:
+
+            def run(*command):
+                done = subprocess.run([str(c) for c in command], cwd=scratch, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
+
+            source, folder = ROOT / f"examples/{name}/{name}.cpp", pathlib.Path(scratch)
+            run(BUILD / "bin/mxc", "compile", source, "-o", name, *flags)
+            run(f"./{name}", "train", "--data", "random:1", "--epochs", 1, "--steps", 1, "--save", "trained")
+            run(BUILD / "bin/mxc", "compile", source, "--params", "trained", "--emit=shared", "--train", "-o", "library.so", *flags)
+            library = Library(folder / "library.so", name)
+            tensors, metadata = safetensors_file.read(folder / "trained")
+            tensors = {k: numpy.zeros_like(v) if "/" in k else v for k, v in tensors.items()}
+            sums = " ".join("0" for _ in metadata["sums"].split())
+            safetensors_file.write(folder / "fresh", tensors, {**metadata, "step": "0", "position": "0", "epoch": "0", "sums": sums})
+            arrays = samples(library, 1, library.train_inputs)
+            numpy.savez(folder / "samples.npz", **arrays)
+            run(f"./{name}", "train", "--data", "npz:samples.npz", "--resume", "fresh", "--epochs", 3, "--steps", 3, "--log", "log", "--save", "after")
+            steps = [json.loads(line) for line in (folder / "log").read_text().splitlines() if '"event":"step"' in line]
+            self.assertEqual(len(steps), 3)
+            for event in steps:
+                for value, result in library.step(arrays).items():
+                    if value in event and result.dtype == "f4":
+                        self.assertEqual(result, numpy.float32(event[value]), f"{value}, step {event['step']}")
+            numpy.savez(folder / "inputs.npz", **{k: arrays[k] for k, _ in library.inputs})
+            run(f"./{name}", "predict", "--data", "npz:inputs.npz", "--load", "after", "--count", 1, "--output", "expected.npz")
+            expected = numpy.load(folder / "expected.npz")
+            for output, result in library.run(arrays, 1).items():
+                self.assertEqual(result.tobytes(), expected[output].tobytes(), output)
+
 
 for example in ("digits", "mlp", "autoencoder", "recommender", "transformer", "char_lstm", "resnet20"):
     setattr(Examples, "test_" + example, lambda self, name=example: self.check(name))
 for example in ("alexnet", "googlenet", "inception_bn", "mobilenet_v2", "resnet18", "resnet50", "vgg11", "vgg16"):
     setattr(Examples, "test_" + example, lambda self, name=example: self.check(name, "--dim", "batch=4"))
+for example in ("mlp", "autoencoder", "recommender", "transformer", "char_lstm", "resnet20"):
+    setattr(Examples, "test_training_" + example, lambda self, name=example: self.check_training(name))
+setattr(Examples, "test_training_digits_f64", lambda self: self.check_training("digits", "--dtype=f64"))
 setattr(Examples, "test_digits_f64", lambda self: self.check("digits", "--dtype=f64"))
 
 if __name__ == "__main__":

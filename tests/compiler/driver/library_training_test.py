@@ -242,6 +242,24 @@ class Steps(unittest.TestCase):
         squares = sum(((after[t].astype("f8") - before[t]) ** 2).sum() for t in ("dense1.weight", "dense1.bias"))
         self.assertAlmostEqual(math.sqrt(squares) / (norm * rate), 1, places=4)
 
+    def test_a_report_that_is_no_mean(self):
+        """It is shown of each step, as the trainer does in its log."""
+        folder, _ = trained("digits")
+        text = DIGITS.read_text().replace('accuracy(logits, label)', 'exp(mean(softmax_cross_entropy(logits, label)))').replace('"accuracy"', '"perplexity"')
+        (folder / "perplexity.cpp").write_text(text)
+        run(MXC, "compile", "perplexity.cpp", "-o", "perplexity", cwd=folder)
+        (folder / "log").unlink(missing_ok=True)
+        run("./perplexity", "train", "--data", "npz:samples.npz", "--resume", "fresh", "--epochs", 1, "--log", "log", "--save", "after", cwd=folder)
+        run(MXC, "compile", "perplexity.cpp", "--params", "trained", "--emit=shared", "--train", "-o", "perplexity.so", cwd=folder)
+        library = Library(folder / "perplexity.so", "digits")
+        library.function("set_seed")(library.context, ctypes.c_uint64(SEED))
+        steps = [json.loads(line) for line in (folder / "log").read_text().splitlines() if '"step",' in line]
+        self.assertEqual(len(steps), 3)
+        for position, event in enumerate(steps):
+            loss, perplexity = library.step(batch(0, BATCH * position))
+            self.assertEqual([numpy.float32(loss), numpy.float32(perplexity)], [numpy.float32(event["loss"]), numpy.float32(event["perplexity"])])
+            self.assertAlmostEqual(math.log(perplexity), loss, places=5)
+
     def test_other_hyper_parameters(self):
         """Twice the rate of plain SGD is twice the change; what cannot be is refused."""
         changes = []
