@@ -8,16 +8,13 @@
 #include "driver/aligned_plan.h"
 #include "driver/crash.h"
 #include "driver/files.h"
+#include "driver/generator.h"
 #include "driver/library.h"
 #include "driver/link.h"
 #include "driver/main_file.h"
-#include "driver/memory_report.h"
 #include "driver/paper_memory_text.h"
 #include "driver/plan_text.h"
-#include "driver/target.h"
-#include "driver/trained.h"
 #include "frontend/dsl/draw.h"
-#include "frontend/import/import.h"
 #include "frontend/stage/process.h"
 #include "frontend/stage/stage.h"
 #include "ir/mx.h"
@@ -81,13 +78,6 @@ frontend::StageOptions stageOptions(const CompileOptions& options, const std::st
   stage.dependency_target = options.dependency_target.empty() ? makeName(output) : options.dependency_target;
   return stage;
 }
-
-// A model on its way.
-struct Model {
-  std::string name;   // of an MXC_MODEL; empty: symbol JSON
-  std::string graph;  // symbol JSON
-  std::map<std::string, int64_t> dims;  // of --dims
-};
 
 // What the source gives.
 struct Source {
@@ -191,13 +181,6 @@ void writeDependencies(const CompileOptions& options, const std::string& output,
   writeOutput(path, *rule, printer);
 }
 
-std::string printed(mlir::ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  return text;
-}
-
 // --emit=svg: the graph with the shapes that its operations give.
 void drawModel(const std::string& graph, mlir::ModuleOp module, const CompileOptions& options, const std::string& output,
                DiagnosticPrinter& printer) {
@@ -211,138 +194,10 @@ void drawModel(const std::string& graph, mlir::ModuleOp module, const CompileOpt
   writeOutput(output, svg, printer);
 }
 
-// Makes sure that a failure has been told, whoever forgot it.
-void requireError(DiagnosticPrinter& printer, const std::string& stage) {
-  if (!printer.failed()) printer.error(Fault::internal, stage + " failed without saying why");
-}
-
-// A model in MLIR, with what that lives in.
-struct Imported {
-  std::unique_ptr<mlir::MLIRContext> context;
-  std::unique_ptr<mlir::ScopedDiagnosticHandler> handler;
-  mlir::OwningOpRef<mlir::ModuleOp> module;  // null after an error, which has been printed
-};
-
-Imported importModel(const Model& model, const CompileOptions& options, DiagnosticPrinter& printer) {
-  Imported imported;
-  imported.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  imported.context->loadDialect<mx::MxDialect, mlir::func::FuncDialect>();
-  imported.handler = showMlirDiagnostics(*imported.context, printer);
-  frontend::ImportOptions import;
-  import.path = options.source;
-  import.f64 = options.f64;
-  import.optimizer = options.optimizer;
-  auto module = frontend::importModel(model.graph, import, *imported.context, printer.sink());
-  if (!printer.failed()) imported.module = std::move(module);
-  return imported;
-}
-
 void writePaperMemory(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, DiagnosticPrinter& printer) {
   if (mlir::failed(runPass(*findPass("infer-shapes"), module, {}))) return requireError(printer, "a pass");
   writeOutput(output, paperMemoryText(module, options.memory_plan), printer);
 }
-
-// Models from MLIR to machine code.
-class Generator {
- public:
-  // `has_main`: of the file that the models come from.
-  Generator(const CompileOptions& options, bool has_main, const WorkDirectory& work, DiagnosticPrinter& printer)
-      : options_(options), has_main_(has_main), work_(work), printer_(printer) {}
-
-  // The program of one model. Nothing after an error, which has been printed.
-  std::optional<codegen::CompiledProgram> generate(const Model& model, mlir::ModuleOp module) {
-    keep(model, "import.mlir", [&] { return printed(module); });
-    if (mlir::failed(runPasses(module, options_.trained))) return requireError(printer_, "a pass"), std::nullopt;
-    keep(model, "passes.mlir", [&] { return printed(module); });
-    auto program = generateFor(targetOptions(options_), model, module);
-    if (!program) return std::nullopt;
-    if (!options_.report.empty()) report(AlignedPlan(program->plan).view());
-    keep(model, "ll", [&] { return program->emit(codegen::Format::llvm); });
-    return program;
-  }
-
-  // The Plan that a library would have if it trained everything; empty if it does, or trains nothing. Requires: `module` as it was before
-  // `generate`, which has succeeded.
-  std::string planAllTrained(const Model& model, mlir::ModuleOp module) {
-    if (options_.trained.empty()) return "";
-    mlir::ScopedDiagnosticHandler told_already(module.getContext(), [](mlir::Diagnostic&) { return mlir::success(); });
-    if (mlir::failed(runPasses(module, {}, /*quietly=*/true))) return "";
-    auto plan = codegen::planOf(module, targetOptions(options_), factsOf(model));
-    return mlir::succeeded(plan) ? *plan : "";
-  }
-
-  // The same program for the newer processors of --multiversion (none without that). Requires: `module` has been through `generate`.
-  std::vector<codegen::CompiledProgram> generateVariants(const Model& model, mlir::ModuleOp module) {
-    std::vector<codegen::CompiledProgram> programs;
-    for (const codegen::TargetOptions& target : variantOptions(options_)) {
-      auto program = generateFor(target, model, module);
-      if (!program) return {};
-      programs.push_back(std::move(*program));
-    }
-    return programs;
-  }
-
-  // --save-temps: files of a program with several models begin with the model's name.
-  template <class Text>
-  void keep(const Model& model, const std::string& name, Text text) {
-    if (!options_.save_temps) return;
-    bool several = has_main_ && isProgram(options_);
-    std::string file = several ? model.name + "." + name : name == "ll" ? "model.ll" : name;
-    writeOutput(work_.file(file), text(), printer_);
-  }
-
-  // --report, of all models.
-  void writeReport() {
-    if (!options_.report.empty()) writeOutput(options_.report_file.empty() ? "-" : options_.report_file, report_, printer_);
-  }
-
- private:
-  std::optional<codegen::CompiledProgram> generateFor(const codegen::TargetOptions& target, const Model& model, mlir::ModuleOp module) {
-    mlir::FailureOr<codegen::CompiledProgram> program = codegen::compileProgram(module, target, factsOf(model));
-    if (mlir::failed(program)) return requireError(printer_, "code generation"), std::nullopt;
-    core::Status status = AlignedPlan(program->plan).status();
-    if (!status.ok()) return printer_.error(Fault::internal, status.text), std::nullopt;
-    return std::move(*program);
-  }
-
-  codegen::ProgramFacts factsOf(const Model& model) const {
-    codegen::ProgramFacts facts{llvm::sys::path::filename(options_.source).str(), "mxc " MXC_VERSION, options_.check_finite};
-    if (has_main_) facts.symbol += "_" + model.name;
-    return facts;
-  }
-
-  // `trained`: layers and parameters that a library trains; empty: all. `quietly`: of passes, nothing is printed.
-  mlir::LogicalResult runPasses(mlir::ModuleOp module, const std::vector<std::string>& trained, bool quietly = false) {
-    PipelineOptions pipeline;
-    auto parameters = trainedParameters(module, trained);
-    if (mlir::failed(parameters)) return mlir::failure();
-    pipeline.libraryTrains = options_.train;
-    pipeline.trained = std::move(*parameters);
-    pipeline.memoryLimit = options_.memory_limit_bytes;
-    pipeline.memoryPlan = options_.memory_plan;
-    pipeline.ownMain = has_main_;
-    pipeline.library = isLibrary(options_);
-    const Target* machine = findTarget(options_.target);
-    pipeline.smallStack = pipeline.library && machine && !machine->hosted;
-    if (options_.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at
-    pipeline.printAfterAll = options_.print_ir && !quietly;
-    pipeline.timePasses = options_.time_passes && !quietly;
-    pipeline.log = &llvm::errs();
-    return runPipeline(module, pipeline);
-  }
-
-  void report(const core::PlanView& plan) {
-    MemoryReport memory = memoryReport(plan);
-    if (!report_.empty()) report_ += "\n";
-    report_ += options_.report == "memory,json" ? memoryJson(memory) : options_.report == "memory,svg" ? memorySvg(memory) : memoryText(memory);
-  }
-
-  const CompileOptions& options_;
-  const bool has_main_;
-  const WorkDirectory& work_;
-  DiagnosticPrinter& printer_;
-  std::string report_;
-};
 
 // What `emit` says of a program that has been generated.
 std::string emitted(codegen::CompiledProgram& program, Emit emit) {
