@@ -42,7 +42,7 @@ class FineTuning(unittest.TestCase):
         numbers = [float(n) for n in re.findall(r"\d\.\d{3}", shown)]
         self.assertLess(numbers[0], self.few + 0.02, shown)
         after, another = numbers[-2:]
-        self.assertGreater(after, 0.85, shown)
+        self.assertGreater(after, 0.8, shown)
         self.assertEqual(after, another)
         self.assertTrue(shown.endswith("one more epoch: the same loss\n"), shown)
         state = int(re.search(r"DIGITS_STATE_BYTES (\d+)", (self.folder / "digits.h").read_text())[1])
