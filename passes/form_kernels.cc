@@ -99,17 +99,27 @@ class Former {
     });
   }
 
-  // The operations of the kernel in order: those of the group, and before each the recomputed ones that it reads.
-  void collect(Operation* op, llvm::SetVector<Operation*>& ops) {
+  // The operations of the kernel in order: those of the group, and before each the recomputed ones that it reads, but for what is `stored`.
+  void collect(Operation* op, const llvm::SmallPtrSetImpl<Value>& stored, llvm::SetVector<Operation*>& ops) {
     for (OpOperand& operand : op->getOpOperands())
-      if (isRecomputedValue(operand.get()) && takesRecomputed(op, operand.getOperandNumber()))
-        collect(operand.get().getDefiningOp(), ops);
+      if (isRecomputedValue(operand.get()) && takesRecomputed(op, operand.getOperandNumber()) && !stored.contains(operand.get()))
+        collect(operand.get().getDefiningOp(), stored, ops);
     ops.insert(op);
+  }
+
+  // What could be recomputed, but an operation of the group needs it from memory: all of them read it there.
+  llvm::SmallPtrSet<Value, 4> storedFor(ArrayRef<Operation*> group) {
+    llvm::SmallPtrSet<Value, 4> stored;
+    for (Operation* op : group)
+      for (OpOperand& operand : op->getOpOperands())
+        if (isRecomputedValue(operand.get()) && !takesRecomputed(op, operand.getOperandNumber())) stored.insert(operand.get());
+    return stored;
   }
 
   void makeKernel(ArrayRef<Operation*> group) {
     llvm::SetVector<Operation*> ops;
-    for (Operation* op : group) collect(op, ops);
+    const llvm::SmallPtrSet<Value, 4> stored = storedFor(group);
+    for (Operation* op : group) collect(op, stored, ops);
     llvm::SmallPtrSet<Operation*, 8> inside(group.begin(), group.end());
     SmallVector<Value> outputs;
     Location loc = group.front()->getLoc();

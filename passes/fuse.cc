@@ -242,7 +242,7 @@ class Fuser {
         feedsAnchor = true;
       } else if (root.count(user)) {
         feedsEpilogue = true;
-      } else if (isRecomputed(user) || !servesOnePurpose(user, anchor, root, seen, feedsAnchor, feedsEpilogue)) {
+      } else if (!isElementwise(user) || isRecomputed(user) || !servesOnePurpose(user, anchor, root, seen, feedsAnchor, feedsEpilogue)) {
         return false;
       }
       if (user != anchor && !sameSpace(op->getResult(0), user->getResult(0))) return false;
