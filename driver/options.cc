@@ -17,7 +17,7 @@ namespace {
 
 // A kind, or a kind with defaults of its numbers.
 void addOptimizer(CLI::App& app, std::string& value) {
-  app.add_option("--optimizer", value, "The optimizer instead of the model's; its numbers behind a colon: sgd:momentum=0.9,clip_norm=1")
+  app.add_option("--optimizer", value, "The optimizer instead of the model's; its numbers behind a colon: momentum:momentum=0.9,clip_norm=1")
       ->type_name(llvm::join(optimizerNames(), "|"))
       ->check([](const std::string& given) -> std::string {
         std::string message = wrongChoice(given.substr(0, given.find(':')), optimizerNames());

@@ -214,7 +214,9 @@ Values PowOp::body(Body& b, ValueRange x) { return {b.pow(x[0], x[1])}; }
 LogicalResult PowOp::buildGradient(GradientBuilder& g) {
   Value a = getA(), exponent = getB();
   if (g.wants(0)) {
-    Value lower = g.make<PowOp>({a, g.sub(exponent, g.constant(1, exponent))});
+    // Of a to the 0 it is 0, also where a is: 0 times a to the 0.
+    Value less = g.make<NotEqualOp>({exponent, g.constant(0, exponent)});
+    Value lower = g.make<PowOp>({a, g.sub(exponent, less)});
     g.set(0, g.mul(g.dy(), g.mul(exponent, lower)));
   }
   if (g.wants(1)) g.set(1, g.mul(g.dy(), g.mul(getOutput(), g.make<LogOp>({a}))));
