@@ -218,18 +218,24 @@ class Job {
 
   static int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-  // The first worker that ends badly decides what the job ends with.
+  // The first that ends badly decides what the job ends with. A scheduler says by its exit code that the job has failed: who made it fail
+  // is one of the workers.
   void note_ends() {
     for (int rank = 0; rank < static_cast<int>(workers_.size()); ++rank) {
       Child& child = workers_[rank];
-      if (child.status || !has_ended(child) || *child.status == 0 || exit_code_ != 0) continue;
-      exit_code_ = code_of(*child.status);
-      failed_at_ = Clock::now();
-      const bool signalled = WIFSIGNALED(*child.status);
-      const std::string how = signalled ? std::string("was ended by signal ") + std::to_string(WTERMSIG(*child.status)) + " (" + strsignal(WTERMSIG(*child.status)) + ")"
-                                        : "ended with exit code " + std::to_string(exit_code_);
-      first_ = "rank " + std::to_string(rank) + " (process " + std::to_string(child.process) + ") " + how;
+      if (has_ended(child) && *child.status != 0) note_failure("rank " + std::to_string(rank), child);
     }
+    if (has_ended(scheduler_) && WIFSIGNALED(*scheduler_.status)) note_failure("the job's scheduler", scheduler_);
+  }
+
+  void note_failure(const std::string& who, const Child& child) {
+    if (exit_code_ != 0) return;
+    exit_code_ = code_of(*child.status);
+    failed_at_ = Clock::now();
+    const int signal = WIFSIGNALED(*child.status) ? WTERMSIG(*child.status) : 0;
+    const std::string how = signal ? "was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")"
+                                   : "ended with exit code " + std::to_string(exit_code_);
+    first_ = who + " (process " + std::to_string(child.process) + ") " + how;
   }
 
   void watch() {
@@ -243,8 +249,7 @@ class Job {
       poll(wait.data(), wait.size(), kLookMilliseconds);
       note_ends();
       show_all();
-      const bool over = std::all_of(workers_.begin(), workers_.end(), [](Child& child) { return has_ended(child); });
-      if (over) break;
+      if (std::all_of(workers_.begin(), workers_.end(), [](const Child& child) { return child.status.has_value(); })) break;
       if (exit_code_ == 0) continue;
       const auto since = Clock::now() - failed_at_;
       if (since > kTimeToEnd && !std::exchange(told, true)) {

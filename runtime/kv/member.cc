@@ -65,6 +65,10 @@ void Member::receive(const Message& message, Time now, std::vector<News>& news) 
   }
 }
 
+void Member::lost(std::vector<News>& news) {
+  if (welcome_) end(absl::StrCat("the scheduler at ", options_.scheduler, " is gone"), news);
+}
+
 void Member::tick(Time now, std::vector<News>& news) {
   if (over_) return;
   if (!welcome_ && now - began_ > options_.gathering) {

@@ -43,6 +43,8 @@ class Member {
 
   // ---- What happens
   void receive(const Message& message, Time now, std::vector<News>& news);
+  // The connection to the scheduler has ended.
+  void lost(std::vector<News>& news);
   void tick(Time now, std::vector<News>& news);
   // The next message for the scheduler. False: none now. `text` is its payload.
   bool send(Time now, Header& header, std::string& text);

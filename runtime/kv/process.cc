@@ -207,6 +207,7 @@ void Process::control() {
       const std::vector<std::string_view> frames(arrival->frames.begin(), arrival->frames.end());
       if (const auto message = parse(frames, limits); message.ok()) member.receive(*message, now(), news);
     }
+    if (arrival->kind == Arrival::Kind::lost) member.lost(news);
     member.tick(now(), news);
     for (const News& one : news) take(one);
   }

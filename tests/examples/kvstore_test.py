@@ -117,15 +117,16 @@ class Launch(unittest.TestCase):
     def test_one_worker_alone(self):
         self.assertEqual(self.launch("-n", 1, self.program("counts"), "dist_sync").stdout, "rank 0 of 1, shards 0 to 1 of 1: 10\n")
 
-    def killed(self, send):
-        """Sends a signal to rank 1 of 3 in the middle of its work. Returns what was shown, and how long the job took to end."""
+    def killed(self, send, who=b"MXC_RANK=1"):
+        """Sends a signal to one of three workers, or to the scheduler, in the middle of its work. Returns who it was, what was shown, and how
+        long the job took to end."""
         program = self.program("digits")
         job = subprocess.Popen([MXC, "launch", "-n", "3", program, DIGITS, "100000", self.folder / "no.safetensors", "3"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             while not job.stdout.readline().startswith("[0] epoch 1:"):
                 self.assertIsNone(job.poll())
-            victim = next(p for p in processes_of(program) if b"MXC_RANK=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+            victim = next(p for p in processes_of(program) if who + b"\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
             began = time.monotonic()
             os.kill(victim, send)
             _, errors = job.communicate(timeout=60)
@@ -143,6 +144,33 @@ class Launch(unittest.TestCase):
         for rank in (0, 2):
             self.assertRegex(errors, rf"\[{rank}\] .*kvstore_digits.cpp:\d+:\d+: error: pull: key '.*': rank 1 \(host \S+, process {victim}\) "
                                      r"is gone: its connection has ended; the last step that it began was \d+\n")
+
+    def test_without_its_scheduler_a_job_ends(self):
+        victim, errors, took, code = self.killed(signal.SIGKILL, b"MXC_ROLE=scheduler")
+        self.assertLess(took, 5)
+        self.assertEqual(code, 128 + 9)
+        self.assertIn(f"mxc: error: the job's scheduler (process {victim}) was ended by signal 9 (Killed)\n", errors)
+        self.assertRegex(errors, r"\[0\] .* error: pull: key '.*': the scheduler at tcp://127.0.0.1:\d+ is gone\n")
+
+    def test_nothing_outlives_mxc(self):
+        program = self.program("digits")
+        for end in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            with self.subTest(end=end):
+                job = subprocess.Popen([MXC, "launch", "-n", "2", program, DIGITS, "100000", self.folder / "no.safetensors", "2"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                while not job.stdout.readline().startswith("[0] epoch 0:"):
+                    self.assertIsNone(job.poll())
+                keys = pathlib.Path(re.search(rb"MXC_KEYS=(\S+?)\0", pathlib.Path(f"/proc/{processes_of(program)[0]}/environ").read_bytes()).group(1).decode())
+                self.assertTrue(keys.exists())
+                job.send_signal(end)
+                self.assertEqual(job.wait(timeout=10), -end)
+                job.stdout.close()
+                deadline = time.monotonic() + 3
+                while processes_of(program) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                self.assertEqual(processes_of(program), [])
+                if end != signal.SIGKILL:
+                    self.assertFalse(keys.parent.exists())
 
     def test_a_process_that_stands_still_is_gone(self):
         victim, errors, took, code = self.killed(signal.SIGSTOP)

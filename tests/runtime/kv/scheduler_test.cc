@@ -196,6 +196,16 @@ TEST_F(MemberTest, ASchedulerThatIsSilentIsGone) {
   EXPECT_EQ(news[0].why, "the scheduler at tcp://there is gone");
 }
 
+TEST_F(MemberTest, ASchedulerWhoseConnectionEndsIsGone) {
+  std::vector<News> news;
+  member_.lost(news);  // it was not there yet
+  EXPECT_EQ(news.size(), 0u);
+  hear(Type::welcome);
+  member_.lost(news);
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].why, "the scheduler at tcp://there is gone");
+}
+
 TEST_F(MemberTest, ASchedulerThatNeverAnswers) {
   EXPECT_EQ(tick(seconds(60)).size(), 0u);
   const std::vector<News> news = tick(milliseconds(1));
