@@ -28,10 +28,10 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto kTimeToCome = std::chrono::seconds(20);     // of the scheduler, which comes before the program's own main
+constexpr auto kTimeToCome = std::chrono::seconds(20);        // of the scheduler, which comes before the program's own main
 constexpr auto kTimeToEnd = std::chrono::milliseconds(2500);  // of those who have heard that the job has failed
 constexpr auto kTimeToDie = std::chrono::milliseconds(500);   // after SIGTERM
-constexpr int kLookMilliseconds = 20;                      // between looks at who has ended
+constexpr int kLookMilliseconds = 20;                         // between looks at who has ended
 
 // A pipe's reading end, cut into lines.
 class Lines {
@@ -103,7 +103,8 @@ class Job {
       consumeError(bytes.takeError());
       return true;  // found through PATH, or not at all: starting it tells
     }
-    if (!llvm::StringRef(*bytes).starts_with("\x7f" "ELF") || llvm::StringRef(*bytes).contains("MXC_PUBLISH")) return true;
+    const llvm::StringRef program = *bytes;
+    if (!program.starts_with("\177ELF") || program.contains("MXC_PUBLISH")) return true;
     fail(Fault::input, "'" + options_.command[0] + "' makes no KVStore: there is nothing that its processes would share");
     return false;
   }
@@ -119,7 +120,11 @@ class Job {
   }
 
   Variables variables(const std::string& role, const std::string& scheduler) const {
-    return {{"MXC_JOB", job_}, {"MXC_ROLE", role}, {"MXC_SIZE", std::to_string(options_.workers)}, {"MXC_SCHEDULER", scheduler}, {"MXC_KEYS", keys_file_}};
+    return {{"MXC_JOB", job_},
+            {"MXC_ROLE", role},
+            {"MXC_SIZE", std::to_string(options_.workers)},
+            {"MXC_SCHEDULER", scheduler},
+            {"MXC_KEYS", keys_file_}};
   }
 
   // Starts the program. `kept`: a descriptor that it inherits, or -1. A failure to run it comes back through a pipe that closes otherwise.
@@ -160,7 +165,8 @@ class Job {
   // Returns its address; empty after an error.
   std::string start_scheduler() {
     int published[2];
-    if (pipe2(published, O_CLOEXEC) != 0) return fail(Fault::input, std::string("the system grants no pipe: ") + strerror(errno)), "";
+    if (pipe2(published, O_CLOEXEC) != 0)
+      return fail(Fault::input, std::string("the system grants no pipe: ") + strerror(errno)), "";
     Variables variables = this->variables("scheduler", "tcp://127.0.0.1:*");
     variables.push_back({"MXC_PUBLISH", std::to_string(published[1])});
     const bool started = start(scheduler_, variables, published[1]);
@@ -172,11 +178,13 @@ class Job {
       pollfd wait = {answer.descriptor(), POLLIN, 0};
       poll(&wait, 1, kLookMilliseconds);
       for (const std::string& line : answer.read()) {
-        if (llvm::StringRef(line).starts_with("error: ")) return fail(Fault::input, "the job's scheduler cannot start: " + line.substr(7)), "";
+        if (llvm::StringRef(line).starts_with("error: "))
+          return fail(Fault::input, "the job's scheduler cannot start: " + line.substr(7)), "";
         return line;
       }
     }
-    return fail(Fault::input, "'" + options_.command[0] + "' does not become the job's scheduler: does its main make a KVStore?"), "";
+    return fail(Fault::input, "'" + options_.command[0] + "' does not become the job's scheduler: does its main make a KVStore?"),
+           "";
   }
 
   bool start_worker(int rank, const std::string& scheduler) {

@@ -12,7 +12,7 @@ namespace mxc::driver {
 
 struct LaunchOptions {
   int workers = 1;
-  int64_t shards = 0;  // of the job; 0: what the program says
+  int64_t shards = 0;                // of the job; 0: what the program says
   std::vector<std::string> command;  // the program and its arguments
 };
 

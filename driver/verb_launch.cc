@@ -8,11 +8,17 @@
 namespace mxc::driver {
 
 void addLaunchVerb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("launch", "Run a program as several processes on this machine that share a KVStore: mxc launch -n 4 ./program");
+  CLI::App* verb = app.add_subcommand(
+      "launch", "Run a program as several processes on this machine that share a KVStore: mxc launch -n 4 ./program");
   auto options = std::make_shared<LaunchOptions>();
   auto color = std::make_shared<Color>(Color::automatic);
-  verb->add_option("-n", options->workers, "How many workers")->type_name("NUMBER")->check(CLI::Range(1, 1024).description(""))->required();
-  verb->add_option("--shards", options->shards, "How many shards the job has, if the program does not say: the same number gives the same results with any number of workers")
+  verb->add_option("-n", options->workers, "How many workers")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->required();
+  verb->add_option("--shards", options->shards,
+                   "How many shards the job has, if the program does not say: the same number gives the same results with any "
+                   "number of workers")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1 << 20).description(""));
   addColor(*verb, *color);

@@ -56,10 +56,10 @@ struct KVStoreOptions {
 struct KVUpdate {
   const std::string& key;
   int64_t first;
-  int64_t step;            // of the key, from 1
-  int64_t shards;          // that have contributed to the sum: fewer than the job has once workers have closed
-  const NDArray& gradient; // the sum
-  const NDArray& value;    // to be written to
+  int64_t step;             // of the key, from 1
+  int64_t shards;           // that have contributed to the sum: fewer than the job has once workers have closed
+  const NDArray& gradient;  // the sum
+  const NDArray& value;     // to be written to
 };
 
 class KVStore {
@@ -99,11 +99,11 @@ class KVStore {
   // processes. Throws: the job has failed. The last handle that goes closes too, and throws nothing; if an exception takes it away, the job fails.
   void close(Here here = Here::current());
 
-  int rank() const;            // of this worker, from 0
-  int size() const;            // workers
-  int64_t shards() const;      // of the job
-  int64_t first_shard() const; // of this worker's, which are contiguous
-  int64_t own_shards() const;  // how many it has
+  int rank() const;             // of this worker, from 0
+  int size() const;             // workers
+  int64_t shards() const;       // of the job
+  int64_t first_shard() const;  // of this worker's, which are contiguous
+  int64_t own_shards() const;   // how many it has
 
  private:
   explicit KVStore(std::shared_ptr<kv::Store> store) : store_(std::move(store)) {}

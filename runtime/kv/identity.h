@@ -14,10 +14,10 @@ struct Identity {
   uint64_t job = 0;
   uint32_t rank = 0, size = 1;
   bool is_scheduler = false;
-  std::string scheduler;    // its address; of the scheduler itself: where it is to listen
-  std::string keys_file;    // empty: none
-  int publish = -1;         // of the scheduler: the descriptor that it writes its address to
-  int64_t shards = 0;       // of the job; 0: not said
+  std::string scheduler;  // its address; of the scheduler itself: where it is to listen
+  std::string keys_file;  // empty: none
+  int publish = -1;       // of the scheduler: the descriptor that it writes its address to
+  int64_t shards = 0;     // of the job; 0: not said
 };
 
 // The value of a variable, or null.

@@ -24,7 +24,7 @@ bool is_open(const std::string& address) { return absl::EndsWith(address, ":0") 
 struct InProcessNetwork::Connection {
   Endpoint* ends[2] = {nullptr, nullptr};  // null: not there, or gone
   Peer numbers[2] = {0, 0};
-  std::string address;                     // that the first end wants
+  std::string address;  // that the first end wants
 };
 
 struct InProcessNetwork::Endpoint {

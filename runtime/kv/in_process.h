@@ -18,7 +18,7 @@ struct Faults {
   uint64_t seed = 0;
   int drop = 0;
   int duplicate = 0;
-  int delay = 0;                            // comes behind up to `most_overtaking` later messages to the same endpoint, or after `longest`
+  int delay = 0;  // comes behind up to `most_overtaking` later messages to the same endpoint, or after `longest`
   int most_overtaking = 8;
   Duration longest = std::chrono::milliseconds(20);
 };
@@ -39,7 +39,7 @@ class InProcessNetwork : public std::enable_shared_from_this<InProcessNetwork> {
   struct Endpoint;
   struct Connection;
 
-  uint64_t number();         // the next of the seed's
+  uint64_t number();  // the next of the seed's
   bool happens(int chance);
   void deliver(Endpoint& to, Arrival arrival);
   void sever(Connection& connection);

@@ -32,7 +32,9 @@ absl::Status failed(const char* what, const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat("cannot ", what, " the keys in ", path, ": ", ::strerror(errno)));
 }
 
-bool is_key(absl::string_view text) { return text.size() == kKeyLength && text.find_first_of(" \t\r\n") == absl::string_view::npos; }
+bool is_key(absl::string_view text) {
+  return text.size() == kKeyLength && text.find_first_of(" \t\r\n") == absl::string_view::npos;
+}
 
 }  // namespace
 
@@ -40,7 +42,8 @@ absl::StatusOr<JobKeys> make_keys() {
   absl::StatusOr<const ZeroMq*> zmq = ZeroMq::load();
   if (!zmq.ok()) return zmq.status();
   char public_key[kKeyLength + 1] = {}, secret_key[kKeyLength + 1] = {};
-  if ((*zmq)->curve_keypair(public_key, secret_key) != 0) return absl::UnimplementedError("this machine's libzmq was built without CURVE");
+  if ((*zmq)->curve_keypair(public_key, secret_key) != 0)
+    return absl::UnimplementedError("this machine's libzmq was built without CURVE");
   return JobKeys{public_key, secret_key};
 }
 
@@ -68,7 +71,8 @@ absl::StatusOr<JobKeys> read_keys(const std::string& path) {
     if (words.first == "public" && is_key(words.second)) keys.public_key = std::string(words.second);
     if (words.first == "secret" && is_key(words.second)) keys.secret_key = std::string(words.second);
   }
-  if (keys.public_key.empty() || keys.secret_key.empty()) return absl::InvalidArgumentError(absl::StrCat(path, " is no file of keys: it has no line 'public KEY' and 'secret KEY'"));
+  if (keys.public_key.empty() || keys.secret_key.empty())
+    return absl::InvalidArgumentError(absl::StrCat(path, " is no file of keys: it has no line 'public KEY' and 'secret KEY'"));
   return keys;
 }
 

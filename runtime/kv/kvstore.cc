@@ -78,10 +78,16 @@ void KVStore::init(const std::vector<std::string>& keys, const std::vector<NDArr
   if (keys.size() != values.size()) fail("init", absl::StrCat(keys.size(), " keys and ", values.size(), " values"), here);
   for (size_t i = 0; i < keys.size(); ++i) store_->init(keys[i], values[i], here);
 }
-void KVStore::push(const std::string& key, const NDArray& value, int priority, Here here) { store_->push(key, {value}, priority, here); }
-void KVStore::push(const std::string& key, const std::vector<NDArray>& values, int priority, Here here) { store_->push(key, values, priority, here); }
+void KVStore::push(const std::string& key, const NDArray& value, int priority, Here here) {
+  store_->push(key, {value}, priority, here);
+}
+void KVStore::push(const std::string& key, const std::vector<NDArray>& values, int priority, Here here) {
+  store_->push(key, values, priority, here);
+}
 void KVStore::pull(const std::string& key, const NDArray& target, Here here) { store_->pull(key, target, here); }
-void KVStore::set_updater(std::function<void(const KVUpdate&)> updater, Here here) { store_->set_updater(std::move(updater), here); }
+void KVStore::set_updater(std::function<void(const KVUpdate&)> updater, Here here) {
+  store_->set_updater(std::move(updater), here);
+}
 void KVStore::barrier(Here here) { store_->barrier(here); }
 void KVStore::close(Here here) { store_->close(here); }
 

@@ -9,7 +9,8 @@
 
 namespace mxc::kv {
 
-Member::Member(const MemberOptions& options, Time now) : options_(options), began_(now), heard_(now), next_beat_(now + options.beat) {
+Member::Member(const MemberOptions& options, Time now)
+    : options_(options), began_(now), heard_(now), next_beat_(now + options.beat) {
   ask({Type::join, 0, options.who});
 }
 
@@ -72,7 +73,9 @@ void Member::lost(std::vector<News>& news) {
 void Member::tick(Time now, std::vector<News>& news) {
   if (over_) return;
   if (!welcome_ && now - began_ > options_.gathering) {
-    return end(absl::StrCat("no scheduler has answered at ", options_.scheduler, " for ", options_.gathering / std::chrono::seconds(1), " s"), news);
+    return end(absl::StrCat("no scheduler has answered at ", options_.scheduler, " for ",
+                            options_.gathering / std::chrono::seconds(1), " s"),
+               news);
   }
   if (welcome_ && now - heard_ > options_.silence) end(absl::StrCat("the scheduler at ", options_.scheduler, " is gone"), news);
 }

@@ -13,11 +13,11 @@
 namespace mxc::kv {
 
 struct MemberOptions {
-  std::string who;                                  // "host alpha, process 4711"
-  std::string scheduler;                            // its address, for messages
-  Duration beat = std::chrono::milliseconds(500);   // between heartbeats
-  Duration silence = std::chrono::seconds(2);       // after which the scheduler is gone
-  Duration gathering = std::chrono::seconds(60);    // in which it must have answered
+  std::string who;                                 // "host alpha, process 4711"
+  std::string scheduler;                           // its address, for messages
+  Duration beat = std::chrono::milliseconds(500);  // between heartbeats
+  Duration silence = std::chrono::seconds(2);      // after which the scheduler is gone
+  Duration gathering = std::chrono::seconds(60);   // in which it must have answered
 };
 
 // What the scheduler has said, when it is news.

@@ -33,11 +33,13 @@ absl::Status check(const std::vector<Key>& keys) {
   for (const Key& key : keys) {
     if (key.name.empty()) return absl::InvalidArgumentError("a key has no name");
     if (!names.insert(key.name).second) return absl::InvalidArgumentError(absl::StrCat("two keys are called ", quoted(key)));
-    const bool added = key.dtype == plan::DType::f32 || key.dtype == plan::DType::f64 || key.dtype == plan::DType::i32 || key.dtype == plan::DType::i64;
+    const bool added = key.dtype == plan::DType::f32 || key.dtype == plan::DType::f64 || key.dtype == plan::DType::i32 ||
+                       key.dtype == plan::DType::i64;
     if (!added) return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), ": arrays of f32, f64, i32 and i64 are added"));
     int64_t bytes = width_of(key.dtype);
     for (int64_t extent : key.shape) {
-      if (extent < 0 || (extent > 0 && bytes > kMostBytes / extent)) return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), " is too large"));
+      if (extent < 0 || (extent > 0 && bytes > kMostBytes / extent))
+        return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), " is too large"));
       bytes *= extent;
     }
   }
@@ -76,7 +78,8 @@ bool bundle(uint32_t number, const Key& key, const PlanRules& rules, std::vector
 void place(std::vector<Chunk>& chunks, int64_t servers) {
   std::vector<size_t> order(chunks.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return chunks[a].bytes != chunks[b].bytes ? chunks[a].bytes > chunks[b].bytes : a < b; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return chunks[a].bytes != chunks[b].bytes ? chunks[a].bytes > chunks[b].bytes : a < b; });
   std::set<std::pair<int64_t, uint32_t>> least;  // bytes, server
   for (int64_t server = 0; server < servers; ++server) least.insert({0, static_cast<uint32_t>(server)});
   for (size_t chunk : order) {
@@ -90,11 +93,15 @@ void place(std::vector<Chunk>& chunks, int64_t servers) {
 // FNV-1a of all that members must agree on.
 uint64_t hash_of(const CommunicationPlan& plan) {
   const PlanRules& rules = plan.rules;
-  std::string text = absl::StrCat("wire ", kWireVersion, "\n", rules.servers, " ", rules.workers, " ", rules.shards, " ", rules.consistency, "\n");
-  for (const Key& key : plan.keys) absl::StrAppend(&text, key.name.size(), " ", key.name, " ", static_cast<int>(key.dtype), " ", absl::StrJoin(key.shape, "x"), "\n");
+  std::string text =
+      absl::StrCat("wire ", kWireVersion, "\n", rules.servers, " ", rules.workers, " ", rules.shards, " ", rules.consistency, "\n");
+  for (const Key& key : plan.keys)
+    absl::StrAppend(&text, key.name.size(), " ", key.name, " ", static_cast<int>(key.dtype), " ", absl::StrJoin(key.shape, "x"),
+                    "\n");
   for (const Chunk& chunk : plan.chunks) {
     absl::StrAppend(&text, chunk.bytes, " ", chunk.server);
-    for (const Piece& piece : chunk.pieces) absl::StrAppend(&text, " ", piece.key, ":", piece.first, "+", piece.count, "@", piece.at);
+    for (const Piece& piece : chunk.pieces)
+      absl::StrAppend(&text, " ", piece.key, ":", piece.first, "+", piece.count, "@", piece.at);
     absl::StrAppend(&text, "\n");
   }
   uint64_t hash = 0xcbf29ce484222325u;

@@ -26,10 +26,10 @@ struct Key {
 struct PlanRules {
   int64_t servers = 1;
   int64_t workers = 1;
-  int64_t shards = 1;                 // of the job, at least one a worker
-  std::string consistency = "sync";   // part of the hash: members must agree
-  int64_t cut_above = 256 << 10;      // bytes
-  int64_t bundle_below = 0;           // bytes; 0: each key is alone. Keys of a bundle are pushed in the same steps
+  int64_t shards = 1;                // of the job, at least one a worker
+  std::string consistency = "sync";  // part of the hash: members must agree
+  int64_t cut_above = 256 << 10;     // bytes
+  int64_t bundle_below = 0;          // bytes; 0: each key is alone. Keys of a bundle are pushed in the same steps
   int64_t smallest_piece = 64 << 10, largest_piece = 1 << 20;  // of arrays that are cut
 };
 
@@ -51,8 +51,8 @@ struct Chunk {
 struct CommunicationPlan {
   std::vector<Key> keys;
   PlanRules rules;
-  std::vector<Chunk> chunks;                    // in the order of keys
-  std::vector<std::vector<uint32_t>> of_key;    // the chunks that hold a key, in the order of its elements
+  std::vector<Chunk> chunks;                  // in the order of keys
+  std::vector<std::vector<uint32_t>> of_key;  // the chunks that hold a key, in the order of its elements
   uint64_t hash = 0;
 
   // What messages may be in a job of this plan.

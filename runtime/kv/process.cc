@@ -86,7 +86,9 @@ void Process::push(uint32_t key, uint64_t step, std::vector<PartOfKey> parts, in
   order({Order::Kind::push, key, step, std::move(parts), priority, nullptr, std::move(done), {}});
 }
 
-void Process::pull(uint32_t key, uint64_t step, char* target, Done done) { order({Order::Kind::pull, key, step, {}, 0, target, std::move(done), {}}); }
+void Process::pull(uint32_t key, uint64_t step, char* target, Done done) {
+  order({Order::Kind::pull, key, step, {}, 0, target, std::move(done), {}});
+}
 void Process::finish(uint32_t key, uint64_t step) { order({Order::Kind::finish, key, step, {}, 0, nullptr, nullptr, {}}); }
 
 bool Process::wait_for(const std::function<bool()>& condition) {

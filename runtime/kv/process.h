@@ -26,8 +26,8 @@ namespace mxc::kv {
 struct ProcessOptions {
   uint64_t job = 0;
   uint32_t rank = 0, size = 1;
-  std::string scheduler;               // its address
-  std::string listen;                  // where the server listens: "tcp://127.0.0.1:0"
+  std::string scheduler;  // its address
+  std::string listen;     // where the server listens: "tcp://127.0.0.1:0"
   MemberOptions member = {};
   WorkerOptions worker = {};
   // Makes endpoints that take frames of so many bytes.
@@ -98,9 +98,9 @@ class Process {
   const uint64_t incarnation_;
   CommunicationPlan plan_;
 
-  std::atomic<uint64_t> step_{0};      // the last that has begun; relaxed: it is for messages alone
+  std::atomic<uint64_t> step_{0};  // the last that has begun; relaxed: it is for messages alone
 
-  mutable std::mutex mutex_;           // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   absl::Status failure_;
   bool stopping_ = false, sealed_ = false, idle_ = false, farewell_ = false;

@@ -47,7 +47,8 @@ void Process::Serving::take(const Arrival& arrival) {
   const Header& header = message->header;
   if (header.type == Type::open) return open(arrival.peer, header);
   auto client = clients_.find(header.sender);
-  if (client == clients_.end() || client->second.peer != arrival.peer || client->second.incarnation != header.incarnation) return transport_->drop(arrival.peer);
+  if (client == clients_.end() || client->second.peer != arrival.peer || client->second.incarnation != header.incarnation)
+    return transport_->drop(arrival.peer);
   std::vector<Reply> replies;
   const absl::Status status = server_.receive(header.sender, *message, replies);
   for (const Reply& reply : replies) {
@@ -65,7 +66,8 @@ void Process::Serving::open(Peer peer, const Header& header) {
     reply.type = Type::opened;
     return answer(peer, reply, "");
   }
-  refuse(peer, absl::StrFormat("rank %d has another plan than rank %d (%016x and %016x)", process_.options_.rank, header.sender, process_.plan_.hash, header.step));
+  refuse(peer, absl::StrFormat("rank %d has another plan than rank %d (%016x and %016x)", process_.options_.rank, header.sender,
+                               process_.plan_.hash, header.step));
 }
 
 // A member that breaks the protocol is a fault of this program's: it hears why, and the job ends.

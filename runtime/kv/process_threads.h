@@ -67,8 +67,8 @@ class Process::Working {
   const Limits limits_;
   Worker worker_;
   std::map<Peer, uint32_t> server_of_;
-  std::vector<Peer> peers_;             // of servers; empty: not known yet
-  std::deque<Order> waiting_;           // pushes for which there is no room yet, in order
+  std::vector<Peer> peers_;    // of servers; empty: not known yet
+  std::deque<Order> waiting_;  // pushes for which there is no room yet, in order
   uint64_t next_ticket_ = 1;
   std::map<uint64_t, std::pair<std::shared_ptr<Pulling>, const Piece*>> pulls_;  // by ticket
 };

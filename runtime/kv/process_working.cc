@@ -34,7 +34,8 @@ Process::Working::Working(Process& process, std::unique_ptr<Transport> transport
   for (uint32_t key = 0; key < initial.size(); ++key) {
     for (uint32_t chunk : process.plan_.of_key[key]) {
       const Piece& piece = piece_of(process.plan_, chunk);
-      worker_.init(chunk, initial[key].substr(static_cast<size_t>(piece.first * width_of(process.plan_, piece)), process.plan_.chunks[chunk].bytes));
+      worker_.init(chunk, initial[key].substr(static_cast<size_t>(piece.first * width_of(process.plan_, piece)),
+                                              process.plan_.chunks[chunk].bytes));
     }
   }
 }
@@ -142,7 +143,8 @@ void Process::Working::deliver(const Pulled& pulled) {
 }
 
 void Process::Working::connect(const std::vector<std::string>& servers) {
-  if (servers.size() != static_cast<size_t>(process_.plan_.rules.servers)) return process_.fail(absl::InternalError("the scheduler knows of another number of servers"));
+  if (servers.size() != static_cast<size_t>(process_.plan_.rules.servers))
+    return process_.fail(absl::InternalError("the scheduler knows of another number of servers"));
   for (const std::string& address : servers) {
     const absl::StatusOr<Peer> peer = transport_->connect(address);
     if (!peer.ok()) return process_.fail(peer.status());

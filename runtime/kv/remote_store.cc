@@ -22,15 +22,21 @@ using ndarray::fail;
 
 namespace {
 
-std::string named(const std::string& key, absl::string_view text) { return absl::StrCat("key '", io::printable(key, io::kMostShown), "': ", text); }
+std::string named(const std::string& key, absl::string_view text) {
+  return absl::StrCat("key '", io::printable(key, io::kMostShown), "': ", text);
+}
 
 // A completion that several hold: the last to go without a word ends the operation with an error.
 Done ends(engine::Completion completion, const std::string& key) {
   auto held = std::make_shared<engine::Completion>(std::move(completion));
-  return [held, key](absl::Status status) { (*held)(status.ok() ? status : absl::Status(status.code(), named(key, status.message()))); };
+  return [held, key](absl::Status status) {
+    (*held)(status.ok() ? status : absl::Status(status.code(), named(key, status.message())));
+  };
 }
 
-char* memory_of(const Array& array) { return static_cast<char*>(array.chunk->memory) + array.offset * ndarray::bytes_of(array.dtype); }
+char* memory_of(const Array& array) {
+  return static_cast<char*>(array.chunk->memory) + array.offset * ndarray::bytes_of(array.dtype);
+}
 
 class RemoteStore : public Store {
  public:
@@ -77,7 +83,8 @@ class RemoteStore : public Store {
     if (!plan.ok()) fail("KVStore", std::string(plan.status().message()), here);
     plan_ = *plan;
     if (rank != 0) initial_.clear();
-    const absl::Status status = process_->seal(*std::move(plan), [this](const Step& step) { return update(step); }, std::exchange(initial_, {}));
+    const absl::Status status = process_->seal(
+        *std::move(plan), [this](const Step& step) { return update(step); }, std::exchange(initial_, {}));
     if (!status.ok()) fail("KVStore", std::string(status.message()), here);
   }
 
@@ -89,13 +96,16 @@ class RemoteStore : public Store {
       sums.push_back(ndarray::as_run(sum_of_shards(part, own.first, values), "push", here));
       reads.push_back(ndarray::view_of(sums.back(), here).chunk->variable);
     }
-    engine().push_async({.name = "push", .lane = engine::Lane::network, .priority = priority}, reads, {variables_[key]},
-                        [nodes = parts_, self = process_, name = keys_[key].name, key, step, priority, sums = std::move(sums)](engine::Completion completion) {
-                          std::vector<PartOfKey> parts;
-                          for (size_t i = 0; i < sums.size(); ++i) parts.push_back({memory_of(*Access::peek(sums[i])), static_cast<uint32_t>(nodes[i].end - nodes[i].first)});
-                          Done done = ends(std::move(completion), name);
-                          self->push(key, step, std::move(parts), priority, [done, sums](absl::Status status) { done(std::move(status)); });
-                        });
+    engine().push_async(
+        {.name = "push", .lane = engine::Lane::network, .priority = priority}, reads, {variables_[key]},
+        [nodes = parts_, self = process_, name = keys_[key].name, key, step, priority,
+         sums = std::move(sums)](engine::Completion completion) {
+          std::vector<PartOfKey> parts;
+          for (size_t i = 0; i < sums.size(); ++i)
+            parts.push_back({memory_of(*Access::peek(sums[i])), static_cast<uint32_t>(nodes[i].end - nodes[i].first)});
+          Done done = ends(std::move(completion), name);
+          self->push(key, step, std::move(parts), priority, [done, sums](absl::Status status) { done(std::move(status)); });
+        });
   }
 
   void pull_key(uint32_t key, const NDArray& target, Here here) override {
@@ -106,13 +116,15 @@ class RemoteStore : public Store {
     ndarray::ChunkRef chunk = ndarray::view_of(into, here).chunk;
     ndarray::begin_write(*chunk);
     const int64_t at = array.offset * ndarray::bytes_of(array.dtype);
-    engine().push_async({.name = "pull", .lane = engine::Lane::network, .priority = -static_cast<int32_t>(key)}, {}, {variables_[key], chunk->variable},
-                        [self = process_, key, name = keys_[key].name, step = steps_[key], chunk, at](engine::Completion completion) {
-                          Done done = ends(std::move(completion), name);
-                          char* memory = static_cast<char*>(chunk->ensure());
-                          if (memory == nullptr) return done(absl::ResourceExhaustedError("no memory for its value"));
-                          self->pull(key, step, memory + at, [done, chunk](absl::Status status) { done(std::move(status)); });
-                        });
+    engine().push_async(
+        {.name = "pull", .lane = engine::Lane::network, .priority = -static_cast<int32_t>(key)}, {},
+        {variables_[key], chunk->variable},
+        [self = process_, key, name = keys_[key].name, step = steps_[key], chunk, at](engine::Completion completion) {
+          Done done = ends(std::move(completion), name);
+          char* memory = static_cast<char*>(chunk->ensure());
+          if (memory == nullptr) return done(absl::ResourceExhaustedError("no memory for its value"));
+          self->pull(key, step, memory + at, [done, chunk](absl::Status status) { done(std::move(status)); });
+        });
     if (!direct) target.assign(into, here);
   }
 
@@ -164,7 +176,8 @@ class RemoteStore : public Store {
   const NDArray& value_of(const Step& step, const Piece& piece, const Key& key) {
     NDArray& value = values_[step.chunk];
     if (value.empty()) {
-      ndarray::ChunkRef chunk = ndarray::adopt(engine(), engine().variable("value", step.value.size()), step.value.data(), step.value.size(), nullptr);
+      ndarray::ChunkRef chunk =
+          ndarray::adopt(engine(), engine().variable("value", step.value.size()), step.value.data(), step.value.size(), nullptr);
       value = ndarray::wrap({chunk, key.dtype, 0, {piece.count}, {1}});
     }
     return value;
@@ -172,9 +185,9 @@ class RemoteStore : public Store {
 
   const Consistency consistency_;
   const std::vector<Node> parts_;
-  const int exceptions_;                    // on their way when this was made
-  std::optional<CommunicationPlan> plan_;   // once begun
-  std::vector<std::string> initial_;        // first values, of rank 0
+  const int exceptions_;                   // on their way when this was made
+  std::optional<CommunicationPlan> plan_;  // once begun
+  std::vector<std::string> initial_;       // first values, of rank 0
   std::vector<engine::Variable> variables_;
   std::vector<uint64_t> steps_;             // pushes of each key
   std::map<uint32_t, NDArray> values_;      // of the server's chunks

@@ -23,7 +23,8 @@ bool Scheduler::all_have_come() const {
 // "rank 2 (host alpha, process 4711)".
 std::string Scheduler::described(uint32_t rank) const {
   const Member& member = members_[rank];
-  return member.joined ? absl::StrCat("rank ", rank, " (", io::printable(member.who, io::kMostShown), ")") : absl::StrCat("rank ", rank);
+  return member.joined ? absl::StrCat("rank ", rank, " (", io::printable(member.who, io::kMostShown), ")")
+                       : absl::StrCat("rank ", rank);
 }
 
 void Scheduler::tell(uint32_t rank, Type type, uint64_t step, std::vector<Notice>& notices, std::string text) {
@@ -81,8 +82,8 @@ absl::Status Scheduler::receive(const Message& message, Time now, std::vector<No
 void Scheduler::join(uint32_t rank, const Message& message, std::vector<Notice>& notices) {
   Member& member = members_[rank];
   if (member.joined && member.incarnation != message.header.incarnation) {
-    return fail(absl::StrCat("two processes say that they are rank ", rank, ": ", io::printable(member.who, io::kMostShown), " and ",
-                             io::printable(std::string(message.payload), io::kMostShown)),
+    return fail(absl::StrCat("two processes say that they are rank ", rank, ": ", io::printable(member.who, io::kMostShown),
+                             " and ", io::printable(std::string(message.payload), io::kMostShown)),
                 notices);
   }
   if (!member.joined) ++epoch_;
@@ -102,8 +103,9 @@ void Scheduler::seal(uint32_t rank, const Message& message, std::vector<Notice>&
   for (uint32_t other = 0; other < members_.size(); ++other) {
     const Member& with = members_[other];
     if (!with.sealed || with.hash == member.hash) continue;
-    return fail(absl::StrFormat("the plans of %s and %s differ (%016x and %016x): another build, or other keys, shapes or shards", described(std::min(rank, other)),
-                                described(std::max(rank, other)), members_[std::min(rank, other)].hash, members_[std::max(rank, other)].hash),
+    return fail(absl::StrFormat("the plans of %s and %s differ (%016x and %016x): another build, or other keys, shapes or shards",
+                                described(std::min(rank, other)), described(std::max(rank, other)),
+                                members_[std::min(rank, other)].hash, members_[std::max(rank, other)].hash),
                 notices);
   }
   if (!all([](const Member& m) { return m.sealed; })) return;
@@ -141,7 +143,8 @@ void Scheduler::tick(Time now, std::vector<Notice>& notices) {
     const Member& member = members_[rank];
     if (member.joined && now - member.heard > options_.silence) return gone(rank, "does not answer", notices);
     if (!member.joined && now - began_ > options_.gathering) {
-      return fail(absl::StrCat("rank ", rank, " has not come within ", options_.gathering / std::chrono::seconds(1), " s"), notices);
+      return fail(absl::StrCat("rank ", rank, " has not come within ", options_.gathering / std::chrono::seconds(1), " s"),
+                  notices);
     }
   }
 }

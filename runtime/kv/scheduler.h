@@ -17,8 +17,8 @@ namespace mxc::kv {
 
 struct SchedulerOptions {
   uint32_t members = 1;
-  Duration silence = std::chrono::seconds(2);      // after which a member is gone
-  Duration gathering = std::chrono::seconds(60);   // in which all must have joined
+  Duration silence = std::chrono::seconds(2);     // after which a member is gone
+  Duration gathering = std::chrono::seconds(60);  // in which all must have joined
 };
 
 // A message to a member.
@@ -52,8 +52,8 @@ class Scheduler {
     std::string who;      // host and process
     std::string address;  // of its server
     uint64_t hash = 0;
-    uint64_t step = 0;    // that it has last begun
-    uint64_t barrier = 0; // that it has reached
+    uint64_t step = 0;     // that it has last begun
+    uint64_t barrier = 0;  // that it has reached
     Time heard{};
   };
 

@@ -15,7 +15,8 @@ constexpr Duration kLastWords = std::chrono::seconds(2);  // for members to hear
 
 class Loop {
  public:
-  Loop(Transport& transport, uint64_t job, const SchedulerOptions& options) : transport_(transport), limits_{job, options.members, {}, 1}, scheduler_(options, now()) {}
+  Loop(Transport& transport, uint64_t job, const SchedulerOptions& options)
+      : transport_(transport), limits_{job, options.members, {}, 1}, scheduler_(options, now()) {}
 
   absl::Status run() {
     Time end = Time::max();
@@ -65,7 +66,8 @@ class Loop {
       std::vector<std::string_view> frames = {header};
       if (!notice.text.empty()) frames.push_back(notice.text);
       auto [first, end] = peers_.equal_range(notice.rank);
-      for (auto peer = first; peer != end; ++peer) transport_.send(peer->second, frames).IgnoreError();  // of an end there is a `lost`
+      for (auto peer = first; peer != end; ++peer)
+        transport_.send(peer->second, frames).IgnoreError();  // of an end there is a `lost`
     }
   }
 
@@ -80,8 +82,8 @@ class Loop {
 
 Time now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-absl::Status run_scheduler(std::unique_ptr<Transport> transport, uint64_t job, const SchedulerOptions& options, const std::string& address,
-                           const std::function<void(const std::string&)>& published) {
+absl::Status run_scheduler(std::unique_ptr<Transport> transport, uint64_t job, const SchedulerOptions& options,
+                           const std::string& address, const std::function<void(const std::string&)>& published) {
   absl::StatusOr<std::string> listening = transport->listen(address);
   if (!listening.ok()) return listening.status();
   published(*listening);

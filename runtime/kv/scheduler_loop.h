@@ -13,8 +13,8 @@ namespace mxc::kv {
 
 // Listens at `address`, calls `published` with the one that it got, and serves until the job is over and its members have gone.
 // Returns OK if all have left; else Aborted with why the job has failed.
-absl::Status run_scheduler(std::unique_ptr<Transport> transport, uint64_t job, const SchedulerOptions& options, const std::string& address,
-                           const std::function<void(const std::string& address)>& published);
+absl::Status run_scheduler(std::unique_ptr<Transport> transport, uint64_t job, const SchedulerOptions& options,
+                           const std::string& address, const std::function<void(const std::string& address)>& published);
 
 // Since whenever; never goes back.
 Time now();

@@ -29,7 +29,8 @@ Reply reply(uint32_t worker, Type type, const Header& to, uint64_t step) {
 Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update)
     : plan_(plan), consistency_(consistency), update_(std::move(update)) {
   const PlanRules& rules = plan.rules;
-  for (int64_t worker = 0; worker < rules.workers; ++worker) parts_.push_back(parts_of(shards_of(worker, rules.workers, rules.shards), rules.shards));
+  for (int64_t worker = 0; worker < rules.workers; ++worker)
+    parts_.push_back(parts_of(shards_of(worker, rules.workers, rules.shards), rules.shards));
   for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     if (plan.chunks[chunk].server != number) continue;
     ChunkState& state = chunks_[chunk];
@@ -66,7 +67,8 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       return absl::OkStatus();
     }
     case Type::pull: {
-      if (header.step > chunk.version + consistency_.window() && !consistency_.is_async()) return broken(message, "no worker is so far");
+      if (header.step > chunk.version + consistency_.window() && !consistency_.is_async())
+        return broken(message, "no worker is so far");
       Waiting& waiting = chunk.pulls[worker];
       if (header.sequence >= waiting.sequence) waiting = {header.step, header.sequence};
       break;
@@ -196,7 +198,9 @@ void Server::forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all)
   if (found->second.empty()) chunk.steps.erase(found);
 }
 
-bool Server::is_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const { return chunk.initialised && committed_of(chunk, worker) >= step; }
+bool Server::is_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const {
+  return chunk.initialised && committed_of(chunk, worker) >= step;
+}
 
 void Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
   ChunkState& chunk = chunks_.at(number);

@@ -43,22 +43,30 @@ size_t distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-Store::Store(uint32_t rank, uint32_t size, int64_t shards) : rank(rank), size(size), shards(shards), own(shards_of(rank, size, shards)) {}
+Store::Store(uint32_t rank, uint32_t size, int64_t shards)
+    : rank(rank), size(size), shards(shards), own(shards_of(rank, size, shards)) {}
 
 uint32_t Store::known(const char* op, const std::string& key, Here here) const {
   if (auto found = numbers_.find(key); found != numbers_.end()) return found->second;
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(kMostNames, keys_.size()); ++i) names.push_back(quoted(keys_[i].name));
   if (keys_.size() > kMostNames) names.push_back("...");
-  fail(op, absl::StrCat("there is no key ", quoted(key), "; there ", names.empty() ? "are none" : absl::StrCat("are ", absl::StrJoin(names, ", "))), here);
+  fail(op,
+       absl::StrCat("there is no key ", quoted(key), "; there ",
+                    names.empty() ? "are none" : absl::StrCat("are ", absl::StrJoin(names, ", "))),
+       here);
 }
 
 void Store::check_alike(const char* op, uint32_t key, const NDArray& array, Here here) const {
   const ndarray::Array& a = ndarray::get(array, op, here);
   const Key& expected = keys_[key];
-  if (a.chunk->engine != &engine::default_engine()) fail(op, absl::StrCat("key ", quoted(expected.name), ": the array belongs to another engine than the process's"), here);
+  if (a.chunk->engine != &engine::default_engine())
+    fail(op, absl::StrCat("key ", quoted(expected.name), ": the array belongs to another engine than the process's"), here);
   if (a.dtype == expected.dtype && a.shape.vector() == expected.shape) return;
-  fail(op, absl::StrCat("key ", quoted(expected.name), " is ", described(expected.shape, expected.dtype), ", and the array ", described(a.shape.vector(), a.dtype)), here);
+  fail(op,
+       absl::StrCat("key ", quoted(expected.name), " is ", described(expected.shape, expected.dtype), ", and the array ",
+                    described(a.shape.vector(), a.dtype)),
+       here);
 }
 
 void Store::check_open(const char* op, Here here) const {
@@ -89,7 +97,10 @@ void Store::push(const std::string& key, const std::vector<NDArray>& values, int
   const uint32_t number = known("push", key, here);
   const int64_t wanted = own.end - own.first;
   if (static_cast<int64_t>(values.size()) != wanted) {
-    fail("push", absl::StrCat("key ", quoted(key), ": this worker has ", wanted, wanted == 1 ? " shard" : " shards", ", and ", values.size(), values.size() == 1 ? " array is" : " arrays are", " given"), here);
+    fail("push",
+         absl::StrCat("key ", quoted(key), ": this worker has ", wanted, wanted == 1 ? " shard" : " shards", ", and ",
+                      values.size(), values.size() == 1 ? " array is" : " arrays are", " given"),
+         here);
   }
   for (const NDArray& value : values) check_alike("push", number, value, here);
   begin_once(here);
@@ -136,11 +147,15 @@ absl::StatusOr<StoreKind> parse_kind(const std::string& kind) {
   uint64_t staleness = 0;
   if (absl::ConsumePrefix(&rest, "dist_bounded:")) {
     if (absl::SimpleAtoi(rest, &staleness) && staleness <= 1000) return StoreKind{true, {.staleness = staleness}};
-    return absl::InvalidArgumentError(absl::StrCat(quoted(kind), ": a number of steps from 0 to 1000 is expected after dist_bounded:"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(quoted(kind), ": a number of steps from 0 to 1000 is expected after dist_bounded:"));
   }
   std::string nearest = "local";
-  for (const char* known : {"dist_sync", "dist_async", "dist_bounded:1"}) nearest = distance(kind, known) < distance(kind, nearest) ? known : nearest;
-  const std::string meant = distance(kind, nearest) <= kind.size() / 3 ? absl::StrCat("; did you mean '", nearest, "'?") : ": one of local, dist_sync, dist_bounded:STEPS, dist_async";
+  for (const char* known : {"dist_sync", "dist_async", "dist_bounded:1"})
+    nearest = distance(kind, known) < distance(kind, nearest) ? known : nearest;
+  const std::string meant = distance(kind, nearest) <= kind.size() / 3
+                                ? absl::StrCat("; did you mean '", nearest, "'?")
+                                : ": one of local, dist_sync, dist_bounded:STEPS, dist_async";
   return absl::InvalidArgumentError(absl::StrCat("there is no kind ", quoted(kind), meant));
 }
 

@@ -25,7 +25,9 @@ struct Node {
 
 // The shards of a worker: the first so many of `workers` have one more if they do not divide evenly.
 // Requires: workers <= shards.
-inline Node shards_of(int64_t worker, int64_t workers, int64_t shards) { return {worker * shards / workers, (worker + 1) * shards / workers}; }
+inline Node shards_of(int64_t worker, int64_t workers, int64_t shards) {
+  return {worker * shards / workers, (worker + 1) * shards / workers};
+}
 
 // The largest nodes of the tree over [0, shards) that lie in `range`, in order.
 inline std::vector<Node> parts_of(Node range, int64_t shards) {

@@ -17,8 +17,9 @@ static_assert(std::endian::native == std::endian::little, "fields are copied as 
 constexpr uint32_t kMagic = 0x564b584d;  // "MXKV"
 
 // Where fields stand.
-constexpr size_t kVersionAt = 4, kTypeAt = 6, kCodecAt = 7, kJobAt = 8, kEpochAt = 16, kSenderAt = 20, kIncarnationAt = 24, kChunkAt = 32,
-                 kPartAt = 36, kStepAt = 40, kSequenceAt = 48, kWeightAt = 56, kLengthAt = 60, kPayloadSumAt = 64, kHeaderSumAt = 68;
+constexpr size_t kVersionAt = 4, kTypeAt = 6, kCodecAt = 7, kJobAt = 8, kEpochAt = 16, kSenderAt = 20, kIncarnationAt = 24,
+                 kChunkAt = 32, kPartAt = 36, kStepAt = 40, kSequenceAt = 48, kWeightAt = 56, kLengthAt = 60, kPayloadSumAt = 64,
+                 kHeaderSumAt = 68;
 
 enum class Payload : uint8_t { none, text, chunk };
 
@@ -99,7 +100,8 @@ absl::Status check_length(const Header& header, const Kind& kind, const Limits& 
   switch (kind.payload) {
     case Payload::none: return length == 0 ? absl::OkStatus() : refuse("it has a payload, and its type has none");
     case Payload::text: return length <= kMostText ? absl::OkStatus() : refuse("its text is too long");
-    case Payload::chunk: return length == limits.chunk_bytes[header.chunk] ? absl::OkStatus() : refuse("its payload has not the chunk's size");
+    case Payload::chunk:
+      return length == limits.chunk_bytes[header.chunk] ? absl::OkStatus() : refuse("its payload has not the chunk's size");
   }
   return absl::OkStatus();
 }
@@ -162,7 +164,8 @@ absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Li
   if (frames.size() != (length == 0 ? 1u : 2u)) return refuse("its frames are not as many as its header says");
   if (length != 0) message.payload = frames[1];
   if (message.payload.size() != length) return refuse("its payload has not the size that its header says");
-  if (get<uint32_t>(frame, kPayloadSumAt) != crc32c(message.payload.data(), length)) return refuse("the payload's checksum is wrong");
+  if (get<uint32_t>(frame, kPayloadSumAt) != crc32c(message.payload.data(), length))
+    return refuse("the payload's checksum is wrong");
   return message;
 }
 

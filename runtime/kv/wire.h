@@ -36,7 +36,7 @@ namespace mxc::kv {
 
 enum class Type : uint8_t {
   // Between a member and the scheduler.
-  join = 1,        // text: host and process. Said again until answered
+  join = 1,            // text: host and process. Said again until answered
   welcome = 2,         // epoch
   sealed = 3,          // step: the hash of the plan; text: where the member's server listens. Said again until `peers`
   peers = 4,           // text: where all servers listen, a line each, in the order of ranks
@@ -45,23 +45,23 @@ enum class Type : uint8_t {
   abort = 7,           // text: why the job ends
   barrier = 8,         // step: the number of the barrier. Said again until answered
   barrier_passed = 9,  // step
-  leave = 10,           // the member has nothing more to do. Said again until answered
-  farewell = 11,        // all have said so: servers may end
+  leave = 10,          // the member has nothing more to do. Said again until answered
+  farewell = 11,       // all have said so: servers may end
   // Between a worker and a server.
-  open = 16,       // step: the hash of the plan
+  open = 16,  // step: the hash of the plan
   opened = 17,
-  refused = 18,         // text: why
-  init = 19,            // chunk; its first value
-  initialised = 20,     // chunk
-  push = 21,            // chunk, part, step, weight; a contribution
-  received = 22,        // chunk, part, step: it is there, once and for all
-  committed = 23,       // chunk, step: the value has this contribution in it
-  probe = 24,           // chunk, part, step: what has become of it? Answers: received, committed, missing
-  missing = 25,         // chunk, part, step: it has to be sent again
-  pull = 26,            // chunk, step: what has to be in the value; sequence
-  value = 27,           // chunk, step: the value's version; sequence; the value
-  finish = 28,          // chunk, step: from this one on the sender's contributions weigh nothing
-  finished = 29,        // chunk, step
+  refused = 18,      // text: why
+  init = 19,         // chunk; its first value
+  initialised = 20,  // chunk
+  push = 21,         // chunk, part, step, weight; a contribution
+  received = 22,     // chunk, part, step: it is there, once and for all
+  committed = 23,    // chunk, step: the value has this contribution in it
+  probe = 24,        // chunk, part, step: what has become of it? Answers: received, committed, missing
+  missing = 25,      // chunk, part, step: it has to be sent again
+  pull = 26,         // chunk, step: what has to be in the value; sequence
+  value = 27,        // chunk, step: the value's version; sequence; the value
+  finish = 28,       // chunk, step: from this one on the sender's contributions weigh nothing
+  finished = 29,     // chunk, step
 };
 
 inline constexpr uint32_t kScheduler = 0xffffffff;
@@ -86,9 +86,9 @@ struct Header {
 // What a message may be, in this job. Everything else is refused.
 struct Limits {
   uint64_t job = 0;
-  uint32_t members = 0;                // ranks are below
-  std::vector<uint32_t> chunk_bytes;   // of each chunk of the plan
-  uint32_t parts = 0;                  // of a worker, at most
+  uint32_t members = 0;               // ranks are below
+  std::vector<uint32_t> chunk_bytes;  // of each chunk of the plan
+  uint32_t parts = 0;                 // of a worker, at most
 
   // Of the largest frame.
   uint32_t largest() const;

@@ -11,7 +11,7 @@ namespace mxc::kv {
 
 namespace {
 
-constexpr int32_t kFirst = INT32_MAX;        // nothing may go before `open`
+constexpr int32_t kFirst = INT32_MAX;      // nothing may go before `open`
 constexpr int32_t kLight = INT32_MAX - 1;  // requests that carry nothing
 
 }  // namespace
@@ -130,7 +130,8 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
     case Type::refused: return absl::FailedPreconditionError(std::string(message.payload));
     default: break;
   }
-  if (header.chunk >= plan_.chunks.size() || from_elsewhere()) return absl::InvalidArgumentError(absl::StrCat(name_of(header.type), " of a chunk that lies on another server"));
+  if (header.chunk >= plan_.chunks.size() || from_elsewhere())
+    return absl::InvalidArgumentError(absl::StrCat(name_of(header.type), " of a chunk that lies on another server"));
   switch (header.type) {
     case Type::initialised: answered({Kind::init, header.chunk, 0, 0}); break;
     case Type::finished: answered({Kind::finish, header.chunk, 0, 0}); break;
@@ -154,7 +155,8 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
       break;
     }
     case Type::committed: {
-      for (auto at = pending_.lower_bound({Kind::push, header.chunk, 0, 0}); at != pending_.end() && at->first.kind == Kind::push && at->first.chunk == header.chunk;) {
+      for (auto at = pending_.lower_bound({Kind::push, header.chunk, 0, 0});
+           at != pending_.end() && at->first.kind == Kind::push && at->first.chunk == header.chunk;) {
         const Id id = (at++)->first;
         if (id.step <= header.step) answered(id);
       }

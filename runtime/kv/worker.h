@@ -99,12 +99,12 @@ class Worker {
     int32_t priority = 0;
     uint64_t order = 0;
     uint32_t server = 0;
-    bool sent = false;       // once at least
-    bool received = false;   // a push: the server has it; waits for its commit
-    bool whole = true;       // a push: to be sent with its bytes, not as a probe
+    bool sent = false;      // once at least
+    bool received = false;  // a push: the server has it; waits for its commit
+    bool whole = true;      // a push: to be sent with its bytes, not as a probe
     Duration patience{};
-    Time again{};            // when it is said again
-    int64_t charged = 0;     // credit it has taken
+    Time again{};         // when it is said again
+    int64_t charged = 0;  // credit it has taken
   };
   struct ServerState {
     bool open = false;
@@ -126,9 +126,9 @@ class Worker {
   std::map<Id, Pending> pending_;
   std::set<std::pair<Time, Id>> alarms_;
   std::vector<ServerState> servers_;
-  std::vector<uint64_t> committed_;       // of each chunk
+  std::vector<uint64_t> committed_;              // of each chunk
   std::vector<std::set<uint64_t>> uncommitted_;  // of each chunk: steps that are pushed and not committed
-  size_t next_server_ = 0;                // servers take turns
+  size_t next_server_ = 0;                       // servers take turns
 };
 
 }  // namespace mxc::kv

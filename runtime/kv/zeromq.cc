@@ -23,12 +23,12 @@ namespace {
 
 constexpr int kHandshakeMilliseconds = 10'000;
 constexpr int kReconnectMilliseconds = 20, kMostReconnectMilliseconds = 1000;
-constexpr int kBatch = 64;                // messages taken of a socket before others have their turn
-constexpr size_t kMostFrames = 8;         // of a message; what has more is not ours
-constexpr size_t kMostStrangers = 4096;   // connections remembered
+constexpr int kBatch = 64;               // messages taken of a socket before others have their turn
+constexpr size_t kMostFrames = 8;        // of a message; what has more is not ours
+constexpr size_t kMostStrangers = 4096;  // connections remembered
 // libzmq asks for memory for each message; blocks of this size and more would be mapped and unmapped each time.
 constexpr int kMapThreshold = 16 << 20;
-constexpr int64_t kSealing = 64;          // what CURVE adds to a frame at most
+constexpr int64_t kSealing = 64;  // what CURVE adds to a frame at most
 constexpr char kZapAddress[] = "inproc://zeromq.zap.01";
 
 // A message of libzmq's.
@@ -67,7 +67,8 @@ class ZeroMqTransport : public Transport {
   absl::StatusOr<std::string> listen(const std::string& address) override {
     if (router_.socket != nullptr) return absl::FailedPreconditionError("the endpoint listens already");
     if (options_.keys.empty() && !options_.insecure && !is_loopback(address)) {
-      return absl::PermissionDeniedError(absl::StrCat("refusing to listen at ", address, ", where other machines can connect, without keys"));
+      return absl::PermissionDeniedError(
+          absl::StrCat("refusing to listen at ", address, ", where other machines can connect, without keys"));
     }
     if (absl::Status status = open(router_, ZMQ_ROUTER, address); !status.ok()) return status;
     set(router_.socket, ZMQ_ROUTER_MANDATORY, 1);
@@ -104,7 +105,8 @@ class ZeroMqTransport : public Transport {
     auto stranger = strangers_.find(peer);
     if (stranger == strangers_.end()) return absl::UnavailableError("the connection has ended");
     const std::string& id = stranger->second.id;
-    if (zmq_.send(router_.socket, id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) return absl::UnavailableError("the connection has ended");
+    if (zmq_.send(router_.socket, id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+      return absl::UnavailableError("the connection has ended");
     return send_frames(router_.socket, frames);
   }
 
@@ -154,8 +156,8 @@ class ZeroMqTransport : public Transport {
     void* monitor = nullptr;  // tells of connections that end
   };
   struct Stranger {
-    std::string id;   // libzmq's
-    int connection;   // the file descriptor
+    std::string id;  // libzmq's
+    int connection;  // the file descriptor
   };
 
   absl::Status failed(const std::string& what) const {
@@ -163,7 +165,9 @@ class ZeroMqTransport : public Transport {
   }
 
   void set(void* socket, int option, int value) { zmq_.setsockopt(socket, option, &value, sizeof value); }
-  void set_text(void* socket, int option, const std::string& value) { zmq_.setsockopt(socket, option, value.c_str(), value.size() + 1); }
+  void set_text(void* socket, int option, const std::string& value) {
+    zmq_.setsockopt(socket, option, value.c_str(), value.size() + 1);
+  }
 
   absl::Status open(Socket& socket, int type, const std::string& address) {
     socket.socket = zmq_.socket(context_, type);
@@ -178,7 +182,8 @@ class ZeroMqTransport : public Transport {
     set(socket.socket, ZMQ_RECONNECT_IVL, kReconnectMilliseconds);
     set(socket.socket, ZMQ_RECONNECT_IVL_MAX, kMostReconnectMilliseconds);
     const std::string place = absl::StrCat("inproc://monitor-", next_monitor_++);
-    if (zmq_.socket_monitor(socket.socket, place.c_str(), ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) != 0) return failed("no monitor");
+    if (zmq_.socket_monitor(socket.socket, place.c_str(), ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) != 0)
+      return failed("no monitor");
     socket.monitor = zmq_.socket(context_, ZMQ_PAIR);
     if (socket.monitor == nullptr || zmq_.connect(socket.monitor, place.c_str()) != 0) return failed("no monitor");
     return absl::OkStatus();
@@ -225,7 +230,8 @@ class ZeroMqTransport : public Transport {
       watch(dealer.monitor);
     }
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(most).count();
-    if (zmq_.poll(items.data(), static_cast<int>(items.size()), wait) < 0 && zmq_.last_error() != EINTR) return failed("cannot receive");
+    if (zmq_.poll(items.data(), static_cast<int>(items.size()), wait) < 0 && zmq_.last_error() != EINTR)
+      return failed("cannot receive");
     uint64_t times;
     if (::read(wake_, &times, sizeof times) == sizeof times) arrivals_.push_back({Arrival::Kind::woken, 0, {}});
     answer_zap();
@@ -283,7 +289,8 @@ class ZeroMqTransport : public Transport {
   void forget(Peer peer) {
     auto found = strangers_.find(peer);
     by_id_.erase(found->second.id);
-    if (auto at = by_connection_.find(found->second.connection); at != by_connection_.end() && at->second == peer) by_connection_.erase(at);
+    if (auto at = by_connection_.find(found->second.connection); at != by_connection_.end() && at->second == peer)
+      by_connection_.erase(at);
     strangers_.erase(found);
   }
 
@@ -297,7 +304,8 @@ class ZeroMqTransport : public Transport {
       int32_t value;
       std::memcpy(&event, frames[0].data(), sizeof event);
       std::memcpy(&value, frames[0].data() + sizeof event, sizeof value);
-      if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && peer != 0) broken_ = absl::PermissionDeniedError(absl::StrCat(frames.back(), " refuses the keys of this process"));
+      if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && peer != 0)
+        broken_ = absl::PermissionDeniedError(absl::StrCat(frames.back(), " refuses the keys of this process"));
       if (event == ZMQ_EVENT_DISCONNECTED) ended(socket, peer, value);
     }
   }
@@ -323,7 +331,8 @@ class ZeroMqTransport : public Transport {
       const std::vector<std::string> frames = rest_of(zap_, first);
       char key[41] = {};
       const bool ours = frames.size() == 7 && frames[5] == "CURVE" && frames[6].size() == 32 &&
-                        zmq_.z85_encode(key, reinterpret_cast<const uint8_t*>(frames[6].data()), 32) != nullptr && key == options_.keys.public_key;
+                        zmq_.z85_encode(key, reinterpret_cast<const uint8_t*>(frames[6].data()), 32) != nullptr &&
+                        key == options_.keys.public_key;
       const std::string request = frames.size() > 1 ? frames[1] : "";
       const std::string_view answer[] = {"1.0", request, ours ? "200" : "400", ours ? "OK" : "not a key of this job", "", ""};
       (void)send_frames(zap_, answer);

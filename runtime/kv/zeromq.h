@@ -13,8 +13,8 @@
 namespace mxc::kv {
 
 struct ZeroMqOptions {
-  JobKeys keys = {};             // empty: nothing is encrypted, and anybody may connect
-  bool insecure = false;         // without keys, listen where other machines can connect all the same
+  JobKeys keys = {};                // empty: nothing is encrypted, and anybody may connect
+  bool insecure = false;            // without keys, listen where other machines can connect all the same
   int64_t largest_frame = 1 << 16;  // bytes, of what is received
 };
 

@@ -19,14 +19,16 @@ struct Loaded {
 template <typename F>
 void find(void* library, const char* name, F& function, absl::Status& status) {
   function = reinterpret_cast<F>(::dlsym(library, name));
-  if (function == nullptr) status = absl::UnimplementedError(absl::StrCat("this machine's ", kFile, " has no ", name, ": version 4.3 or later is needed"));
+  if (function == nullptr)
+    status = absl::UnimplementedError(absl::StrCat("this machine's ", kFile, " has no ", name, ": version 4.3 or later is needed"));
 }
 
 Loaded open_library() {
   Loaded loaded;
   void* library = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    loaded.status = absl::UnimplementedError(absl::StrCat("several processes need ", kFile, ", which is not on this machine (Debian's package libzmq5)"));
+    loaded.status = absl::UnimplementedError(
+        absl::StrCat("several processes need ", kFile, ", which is not on this machine (Debian's package libzmq5)"));
     return loaded;
   }
   ZeroMq& zmq = loaded.functions;

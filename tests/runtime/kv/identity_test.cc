@@ -19,7 +19,9 @@ absl::StatusOr<std::optional<Identity>> detect(const Variables& variables) {
 
 std::string refusal(const Variables& variables) { return std::string(detect(variables).status().message()); }
 
-const Variables kWorker = {{"MXC_JOB", "1f"}, {"MXC_ROLE", "worker"}, {"MXC_RANK", "2"}, {"MXC_SIZE", "4"}, {"MXC_SCHEDULER", "tcp://127.0.0.1:5"}, {"MXC_KEYS", "k"}, {"MXC_SHARDS", "8"}};
+const Variables kWorker = {
+    {"MXC_JOB", "1f"}, {"MXC_ROLE", "worker"}, {"MXC_RANK", "2"}, {"MXC_SIZE", "4"}, {"MXC_SCHEDULER", "tcp://127.0.0.1:5"},
+    {"MXC_KEYS", "k"}, {"MXC_SHARDS", "8"}};
 
 Variables with(Variables variables, const std::string& name, const std::string& value) {
   variables[name] = value;
@@ -49,7 +51,11 @@ TEST(Identity, OfAWorker) {
 }
 
 TEST(Identity, OfTheScheduler) {
-  auto identity = detect({{"MXC_JOB", "1f"}, {"MXC_ROLE", "scheduler"}, {"MXC_SIZE", "4"}, {"MXC_SCHEDULER", "tcp://127.0.0.1:*"}, {"MXC_PUBLISH", "7"}});
+  auto identity = detect({{"MXC_JOB", "1f"},
+                          {"MXC_ROLE", "scheduler"},
+                          {"MXC_SIZE", "4"},
+                          {"MXC_SCHEDULER", "tcp://127.0.0.1:*"},
+                          {"MXC_PUBLISH", "7"}});
   ASSERT_TRUE(identity.ok()) << identity.status();
   EXPECT_TRUE((*identity)->is_scheduler);
   EXPECT_EQ((*identity)->publish, 7);
@@ -68,7 +74,8 @@ TEST(Identity, SaysWhatIsMissingOrWrong) {
 // Each of four processes would train alone and take itself for the job.
 TEST(Identity, OtherLaunchersAreNamed) {
   EXPECT_EQ(refusal({{"OMPI_COMM_WORLD_SIZE", "4"}}),
-            "this process is one of 4 that Open MPI has started (OMPI_COMM_WORLD_SIZE), which is not understood: start it with mxc launch");
+            "this process is one of 4 that Open MPI has started (OMPI_COMM_WORLD_SIZE), which is not understood: start it with mxc "
+            "launch");
   EXPECT_TRUE(detect({{"OMPI_COMM_WORLD_SIZE", "1"}}).ok());
   EXPECT_TRUE(detect(with(kWorker, "OMPI_COMM_WORLD_SIZE", "4")).ok());
 }

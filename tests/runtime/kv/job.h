@@ -34,7 +34,9 @@ inline std::vector<std::string> run_job(const JobSetting& setting, const Program
     SchedulerOptions options;
     options.members = setting.workers;
     options.silence = setting.silence;
-    ends.back() = std::string(run_scheduler(setting.endpoints(), 7, options, "tcp://127.0.0.1:*", [&](const std::string& where) { address.set_value(where); }).message());
+    ends.back() = std::string(run_scheduler(setting.endpoints(), 7, options, "tcp://127.0.0.1:*", [&](const std::string& where) {
+                                address.set_value(where);
+                              }).message());
   });
   const std::string where = address.get_future().get();
   std::vector<std::thread> workers;

@@ -86,8 +86,10 @@ TEST(KVStoreLocal, AProcessThatIsAloneIsTheJob) {
 TEST(KVStoreErrors, Kinds) {
   expect_here([] { KVStore::create("dist_synch"); }, "create: there is no kind 'dist_synch'; did you mean 'dist_sync'?");
   expect_here([] { KVStore::create("locale"); }, "create: there is no kind 'locale'; did you mean 'local'?");
-  expect_here([] { KVStore::create("nonsense"); }, "create: there is no kind 'nonsense': one of local, dist_sync, dist_bounded:STEPS, dist_async");
-  expect_here([] { KVStore::create("dist_bounded:x"); }, "create: 'dist_bounded:x': a number of steps from 0 to 1000 is expected after dist_bounded:");
+  expect_here([] { KVStore::create("nonsense"); },
+              "create: there is no kind 'nonsense': one of local, dist_sync, dist_bounded:STEPS, dist_async");
+  expect_here([] { KVStore::create("dist_bounded:x"); },
+              "create: 'dist_bounded:x': a number of steps from 0 to 1000 is expected after dist_bounded:");
   expect_here([] { KVStore::create("local", {.shards = -1}); }, "create: -1 shards");
 }
 

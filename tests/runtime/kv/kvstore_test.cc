@@ -42,7 +42,8 @@ std::vector<float> train(Store& store, int steps = kSteps) {
   for (int step = 0; step < steps; ++step) {
     for (size_t key = 0; key < 3; ++key) {
       std::vector<NDArray> gradients;
-      for (int64_t shard = store.own.first; shard < store.own.end; ++shard) gradients.push_back(gradient(weights[key], shard, step));
+      for (int64_t shard = store.own.first; shard < store.own.end; ++shard)
+        gradients.push_back(gradient(weights[key], shard, step));
       store.push(name(key), gradients, KVStore::kByOrder, here());
       store.pull(name(key), weights[key], here());
     }
@@ -61,11 +62,13 @@ void expect_bits_of_one(const JobSetting& setting) {
   std::vector<std::vector<float>> values(setting.workers);
   EXPECT_EQ(run_job(setting, [&](Store& store) { values[store.rank] = train(store); }), without_errors(setting.workers));
   const std::vector<float> expected = alone(setting.shards);
-  for (uint32_t rank = 0; rank < setting.workers; ++rank) EXPECT_TRUE(values[rank] == expected) << "rank " << rank << " of " << setting.workers;
+  for (uint32_t rank = 0; rank < setting.workers; ++rank)
+    EXPECT_TRUE(values[rank] == expected) << "rank " << rank << " of " << setting.workers;
 }
 
 TEST(KVStore, HasTheBitsOfOneProcess) {
-  for (auto [workers, shards] : {std::pair<uint32_t, int64_t>{1, 4}, {2, 4}, {4, 4}, {2, 6}, {3, 3}}) expect_bits_of_one({.workers = workers, .shards = shards});
+  for (auto [workers, shards] : {std::pair<uint32_t, int64_t>{1, 4}, {2, 4}, {4, 4}, {2, 6}, {3, 3}})
+    expect_bits_of_one({.workers = workers, .shards = shards});
 }
 
 TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shards = 2, .kind = "dist_bounded:0"}); }
@@ -73,7 +76,9 @@ TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shard
 TEST(KVStore, OverTcpWithKeys) { expect_bits_of_one({.workers = 2, .shards = 4, .endpoints = test::zeromq_with_keys()}); }
 
 TEST(KVStore, OverANetworkThatLosesAndReorders) {
-  for (uint64_t seed : {1, 2, 3}) expect_bits_of_one({.workers = 2, .shards = 2, .endpoints = test::in_process({.seed = seed, .drop = 30, .duplicate = 50, .delay = 100})});
+  for (uint64_t seed : {1, 2, 3})
+    expect_bits_of_one(
+        {.workers = 2, .shards = 2, .endpoints = test::in_process({.seed = seed, .drop = 30, .duplicate = 50, .delay = 100})});
 }
 
 // All workers push ones: after all steps the value is what any order gives.
@@ -85,7 +90,9 @@ std::vector<float> count(const JobSetting& setting, int steps) {
                       store.init("sum", NDArray::zeros({1}), here());
                       const NDArray target = NDArray::zeros({1});
                       for (int step = 0; step < steps; ++step) {
-                        store.push("sum", std::vector<NDArray>(static_cast<size_t>(store.own.end - store.own.first), NDArray::ones({1})), 0, here());
+                        store.push("sum",
+                                   std::vector<NDArray>(static_cast<size_t>(store.own.end - store.own.first), NDArray::ones({1})),
+                                   0, here());
                         store.pull("sum", target, here());
                         // Whatever the kind, a worker's own pushes are there, but for the last s.
                         EXPECT_GE(target.item<float>(), static_cast<float>(step + 1 - 2));
@@ -98,7 +105,9 @@ std::vector<float> count(const JobSetting& setting, int steps) {
   return last;
 }
 
-TEST(KVStore, AsyncHasEveryContributionOnce) { EXPECT_EQ(count({.workers = 3, .shards = 3, .kind = "dist_async"}, 20), std::vector<float>(3, 60)); }
+TEST(KVStore, AsyncHasEveryContributionOnce) {
+  EXPECT_EQ(count({.workers = 3, .shards = 3, .kind = "dist_async"}, 20), std::vector<float>(3, 60));
+}
 
 TEST(KVStore, BoundedPullsMayLackTheLastSteps) {
   for (float last : count({.workers = 2, .shards = 2, .kind = "dist_bounded:2"}, 20)) {
@@ -158,11 +167,12 @@ TEST(KVStore, PushingWaitsForNothing) {
                       std::shared_future<void> opened = gate.get_future().share();
                       ndarray::ChunkRef chunk = ndarray::view_of(source).chunk;
                       ndarray::begin_write(*chunk);
-                      engine::default_engine().push({.name = "late", .lane = engine::Lane::io}, {}, {chunk->variable}, [chunk, opened] {
-                        opened.wait();
-                        static_cast<float*>(chunk->memory)[1] = 5;
-                        return absl::OkStatus();
-                      });
+                      engine::default_engine().push({.name = "late", .lane = engine::Lane::io}, {}, {chunk->variable},
+                                                    [chunk, opened] {
+                                                      opened.wait();
+                                                      static_cast<float*>(chunk->memory)[1] = 5;
+                                                      return absl::OkStatus();
+                                                    });
                       store.push("w", {source}, 0, here());
                       store.pull("w", target, here());
                       gate.set_value();  // would not be reached
@@ -193,7 +203,9 @@ void expect_everywhere(const std::vector<std::string>& ends, const std::string& 
 }
 
 // The failure comes before the push, or after it.
-void expect_either(const std::string& end, const std::string& text) { EXPECT_TRUE(end == "push: " + text || end == "pull: " + text) << end; }
+void expect_either(const std::string& end, const std::string& text) {
+  EXPECT_TRUE(end == "push: " + text || end == "pull: " + text) << end;
+}
 
 TEST(KVStoreFailures, APlanOfOneWorkerThatDiffers) {
   const std::vector<std::string> ends = run_job({.workers = 2, .shards = 2}, [](Store& store) {
@@ -254,7 +266,9 @@ TEST(KVStoreFailures, ASchedulerThatIsNotThere) {
   options.member.gathering = milliseconds(200);
   options.member.beat = milliseconds(50);
   options.listen = "tcp://127.0.0.1:*";
-  options.endpoint = [network = InProcessNetwork::create()](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> { return network->endpoint(); };
+  options.endpoint = [network = InProcessNetwork::create()](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> {
+    return network->endpoint();
+  };
   auto store = make_remote_store(options, 2);
   ASSERT_TRUE(store.ok());
   const NDArray w = NDArray::zeros({2});

@@ -65,8 +65,8 @@ TEST(Plan, PiecesOfHugeKeysAreAtMostOneMebibyte) {
 }
 
 TEST(Plan, BundlesOfSmallNeighboursAreOneChunk) {
-  const CommunicationPlan plan =
-      planned({{"a", {10}, f32}, {"b", {20}, f32}, {"c", {30}, f64}, {"d", {5000}, f32}, {"e", {1}, f32}}, {.bundle_below = 16 << 10});
+  const CommunicationPlan plan = planned(
+      {{"a", {10}, f32}, {"b", {20}, f32}, {"c", {30}, f64}, {"d", {5000}, f32}, {"e", {1}, f32}}, {.bundle_below = 16 << 10});
   ASSERT_EQ(plan.chunks.size(), 4u);
   EXPECT_EQ(plan.chunks[0].pieces.size(), 2u);  // a and b
   EXPECT_EQ(plan.chunks[0].bytes, 64u + 80u);
@@ -75,9 +75,7 @@ TEST(Plan, BundlesOfSmallNeighboursAreOneChunk) {
   expect_whole(plan);
 }
 
-TEST(Plan, WithoutBundlingEachKeyIsAlone) {
-  EXPECT_EQ(planned({{"a", {10}, f32}, {"b", {20}, f32}}).chunks.size(), 2u);
-}
+TEST(Plan, WithoutBundlingEachKeyIsAlone) { EXPECT_EQ(planned({{"a", {10}, f32}, {"b", {20}, f32}}).chunks.size(), 2u); }
 
 TEST(Plan, WhatIsUsedFirstGoesFirst) {
   const CommunicationPlan plan = planned({{"first", {100'000}, f32}, {"last", {3}, f32}});

@@ -25,7 +25,8 @@ struct Setting {
 
 // What shard s contributes to element e of key k in step t: small numbers whose sums depend on their order.
 float contribution(int64_t shard, uint64_t key, uint64_t step, int64_t element) {
-  const uint64_t mixed = (static_cast<uint64_t>(shard) * 31 + key * 17 + step * 101 + static_cast<uint64_t>(element) * 7919) * 2654435761u;
+  const uint64_t mixed =
+      (static_cast<uint64_t>(shard) * 31 + key * 17 + step * 101 + static_cast<uint64_t>(element) * 7919) * 2654435761u;
   return static_cast<float>(mixed % 100003) / 97.0f - 500.0f;
 }
 
@@ -42,15 +43,18 @@ class Simulation {
     plan_ = *make_plan(keys, rules);
     for (int64_t i = 0; i < setting.workers; ++i) {
       const auto rank = static_cast<uint32_t>(i);
-      servers_.push_back(std::make_unique<Server>(plan_, rank, setting.consistency, [this](const Step& step) { return update(step); }));
-      workers_.push_back(std::make_unique<Worker>(plan_, WorkerOptions{.rank = rank, .consistency = setting.consistency, .credit = 3000}));
+      servers_.push_back(
+          std::make_unique<Server>(plan_, rank, setting.consistency, [this](const Step& step) { return update(step); }));
+      workers_.push_back(
+          std::make_unique<Worker>(plan_, WorkerOptions{.rank = rank, .consistency = setting.consistency, .credit = 3000}));
     }
     programs_.resize(static_cast<size_t>(setting.workers));
     for (Program& program : programs_) {
       program.next.assign(plan_.chunks.size(), 1);
       program.waits.assign(plan_.chunks.size(), false);
     }
-    for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk) workers_[0]->init(chunk, std::string(plan_.chunks[chunk].bytes, '\0'));
+    for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk)
+      workers_[0]->init(chunk, std::string(plan_.chunks[chunk].bytes, '\0'));
   }
 
   // Until all is committed; false if it does not end.
@@ -75,7 +79,8 @@ class Simulation {
     std::vector<float> values(static_cast<size_t>(kElements[key]));
     for (uint32_t chunk : plan_.of_key[key]) {
       const Piece& piece = plan_.chunks[chunk].pieces[0];
-      std::memcpy(values.data() + piece.first, servers_[plan_.chunks[chunk].server]->value(chunk).data(), plan_.chunks[chunk].bytes);
+      std::memcpy(values.data() + piece.first, servers_[plan_.chunks[chunk].server]->value(chunk).data(),
+                  plan_.chunks[chunk].bytes);
     }
     return values;
   }
@@ -122,7 +127,8 @@ class Simulation {
       const uint64_t step = program.next[chunk];
       if (program.waits[chunk] || step > setting_.steps || !worker.has_room(chunk, step)) continue;
       for (uint32_t part = 0; part < parts.size(); ++part)
-        worker.push(chunk, part, step, static_cast<uint32_t>(parts[part].end - parts[part].first), summed(parts[part], chunk, step), plan_.chunks[chunk].priority);
+        worker.push(chunk, part, step, static_cast<uint32_t>(parts[part].end - parts[part].first), summed(parts[part], chunk, step),
+                    plan_.chunks[chunk].priority);
       worker.pull(++program.tickets, chunk, step);
       program.pushed[program.tickets] = step;
       program.waits[chunk] = true;
@@ -162,14 +168,17 @@ class Simulation {
     const size_t at = setting_.reorder ? random_() % network_.size() : 0;
     const Travelling message = std::move(network_[at]);
     network_.erase(network_.begin() + static_cast<std::ptrdiff_t>(at));
-    if (deliveries_++ == setting_.lose_at || happens(setting_.lose_connection)) return lose(message.to_server ? message.from : message.to, message.to_server ? message.to : message.from);
+    if (deliveries_++ == setting_.lose_at || happens(setting_.lose_connection))
+      return lose(message.to_server ? message.from : message.to, message.to_server ? message.to : message.from);
     const Message received = {message.header, message.payload};
     message.to_server ? at_server(message.from, message.to, received) : at_worker(message.from, message.to, received);
   }
 
   // All that is on its way between the two is gone.
   void lose(uint32_t worker, uint32_t server) {
-    std::erase_if(network_, [&](const Travelling& m) { return m.to_server ? m.from == worker && m.to == server : m.to == worker && m.from == server; });
+    std::erase_if(network_, [&](const Travelling& m) {
+      return m.to_server ? m.from == worker && m.to == server : m.to == worker && m.from == server;
+    });
     workers_[worker]->lost(server);
   }
 
@@ -210,7 +219,8 @@ class Simulation {
     const Piece& piece = plan_.chunks[value.chunk].pieces[0];
     for (int64_t i = 0; i < piece.count; i += 7) {
       float expected = 0, found;
-      for (uint64_t step = 1; step <= value.version; ++step) expected += tree({0, setting_.shards}, piece.key, step, piece.first + i) / 2;
+      for (uint64_t step = 1; step <= value.version; ++step)
+        expected += tree({0, setting_.shards}, piece.key, step, piece.first + i) / 2;
       std::memcpy(&found, value.value.data() + 4 * i, 4);
       ASSERT_EQ(found, expected) << "chunk " << value.chunk << " version " << value.version;
     }
@@ -286,7 +296,8 @@ TEST(Protocol, AConnectionMayBreakAnywhere) {
     Simulation simulation(setting);
     ASSERT_TRUE(simulation.run()) << "at delivery " << breaks;
     expect_plain_loops(simulation, 2, setting.steps);
-    for (uint32_t chunk = 0; chunk < simulation.plan().chunks.size(); ++chunk) ASSERT_EQ(simulation.updates(chunk), setting.steps) << "at delivery " << breaks;
+    for (uint32_t chunk = 0; chunk < simulation.plan().chunks.size(); ++chunk)
+      ASSERT_EQ(simulation.updates(chunk), setting.steps) << "at delivery " << breaks;
     over = simulation.deliveries() <= breaks;
   }
   EXPECT_GT(breaks, 100);
@@ -326,12 +337,14 @@ TEST(Protocol, AsyncHasEachContributionOnce) {
 // Two workers whose gradients are ready in opposite orders, and credit for one chunk. Were credit given back with the value, each would
 // wait for the other's chunk.
 TEST(Protocol, OppositeOrdersDoNotWaitForEachOther) {
-  const CommunicationPlan plan = *make_plan({{"a", {1000}, plan::DType::f32}, {"b", {1000}, plan::DType::f32}}, {.workers = 2, .shards = 2});
+  const CommunicationPlan plan =
+      *make_plan({{"a", {1000}, plan::DType::f32}, {"b", {1000}, plan::DType::f32}}, {.workers = 2, .shards = 2});
   Server server(plan, 0, {}, [](const Step&) { return absl::OkStatus(); });
   Worker workers[] = {Worker(plan, {.rank = 0, .credit = 4000}), Worker(plan, {.rank = 1, .credit = 4000})};
   for (uint32_t chunk : {0u, 1u}) workers[0].init(chunk, std::string(4000, '\0'));
   for (uint32_t rank : {0u, 1u})
-    for (uint32_t i : {0u, 1u}) workers[rank].push(rank == 0 ? i : 1 - i, 0, 1, 1, std::string(4000, '\1'), 1 - static_cast<int32_t>(i));
+    for (uint32_t i : {0u, 1u})
+      workers[rank].push(rank == 0 ? i : 1 - i, 0, 1, 1, std::string(4000, '\1'), 1 - static_cast<int32_t>(i));
   for (int round = 0; round < 20; ++round) {
     for (uint32_t rank : {0u, 1u}) {
       Request request;
@@ -345,7 +358,8 @@ TEST(Protocol, OppositeOrdersDoNotWaitForEachOther) {
           continue;
         }
         ASSERT_TRUE(server.receive(rank, {request.header, request.payload}, replies).ok());
-        for (const Reply& reply : replies) ASSERT_TRUE(workers[reply.worker].receive(0, {reply.header, reply.payload}, Time{}, pulled).ok());
+        for (const Reply& reply : replies)
+          ASSERT_TRUE(workers[reply.worker].receive(0, {reply.header, reply.payload}, Time{}, pulled).ok());
       }
     }
   }

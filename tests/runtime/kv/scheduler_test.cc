@@ -24,7 +24,9 @@ class SchedulerTest : public testing::Test {
   }
   static Said written(const std::vector<Notice>& notices) {
     Said said;
-    for (const Notice& notice : notices) said.push_back(std::to_string(notice.rank) + " " + name_of(notice.header.type) + (notice.text.empty() ? "" : " " + notice.text));
+    for (const Notice& notice : notices)
+      said.push_back(std::to_string(notice.rank) + " " + name_of(notice.header.type) +
+                     (notice.text.empty() ? "" : " " + notice.text));
     return said;
   }
   Said tick(Duration passed) {
@@ -54,7 +56,8 @@ TEST_F(SchedulerTest, RefusesAnotherPlan) {
   join_all();
   say(0, Type::sealed, 0xab, "here");
   const std::string why =
-      "the plans of rank 0 (host a, process 1) and rank 1 (host b, process 2) differ (00000000000000ab and 00000000000000cd): another build, or other keys, shapes or shards";
+      "the plans of rank 0 (host a, process 1) and rank 1 (host b, process 2) differ (00000000000000ab and 00000000000000cd): "
+      "another build, or other keys, shapes or shards";
   EXPECT_EQ(say(1, Type::sealed, 0xcd, "there"), (Said{"0 abort " + why, "1 abort " + why}));
   EXPECT_TRUE(scheduler_.is_over());
 }
@@ -96,7 +99,8 @@ TEST_F(SchedulerTest, AMemberThatNeverComes) {
 
 TEST_F(SchedulerTest, TwoProcessesOfOneRank) {
   join_all();
-  EXPECT_EQ(say(1, Type::join, 0, "host c, process 3", 2)[0], "0 abort two processes say that they are rank 1: host b, process 2 and host c, process 3");
+  EXPECT_EQ(say(1, Type::join, 0, "host c, process 3", 2)[0],
+            "0 abort two processes say that they are rank 1: host b, process 2 and host c, process 3");
 }
 
 TEST_F(SchedulerTest, BarriersArePassedTogether) {
@@ -145,7 +149,8 @@ class MemberTest : public testing::Test {
     Said said;
     Header header;
     std::string text;
-    while (member_.send(now_, header, text)) said.push_back(std::string(name_of(header.type)) + " " + std::to_string(header.step) + (text.empty() ? "" : " " + text));
+    while (member_.send(now_, header, text))
+      said.push_back(std::string(name_of(header.type)) + " " + std::to_string(header.step) + (text.empty() ? "" : " " + text));
     return said;
   }
   std::vector<News> hear(Type type, uint64_t step = 0, const std::string& text = "") {

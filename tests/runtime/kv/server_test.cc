@@ -12,7 +12,8 @@ namespace {
 class ServerTest : public testing::Test {
  protected:
   explicit ServerTest(const Consistency& consistency = {}, int64_t shards = 2)
-      : plan_(*make_plan({{"w", {2}, plan::DType::f32}}, {.workers = 2, .shards = shards})), server_(plan_, 0, consistency, [this](const Step& step) {
+      : plan_(*make_plan({{"w", {2}, plan::DType::f32}}, {.workers = 2, .shards = shards})),
+        server_(plan_, 0, consistency, [this](const Step& step) {
           weights_.push_back(step.weight);
           if (fail_) return absl::InternalError("the updater failed");
           std::memcpy(step.value.data(), step.sum.data(), step.sum.size());
@@ -25,7 +26,8 @@ class ServerTest : public testing::Test {
   }
 
   // What is answered, as "worker type step", in order.
-  std::vector<std::string> say(uint32_t worker, Type type, uint64_t step, const std::string& payload = "", uint32_t part = 0, uint64_t sequence = 0) {
+  std::vector<std::string> say(uint32_t worker, Type type, uint64_t step, const std::string& payload = "", uint32_t part = 0,
+                               uint64_t sequence = 0) {
     Message message;
     message.header = {type, 0, 0, worker, 0, 0, part, step, sequence, 1};
     message.payload = payload;
@@ -154,7 +156,8 @@ TEST_F(BoundedServerTest, KeepsContributionsOfLaterSteps) {
   say(0, Type::push, 5, bytes(1, 1));
   EXPECT_EQ(status_.message(), "push of chunk 0: no worker may be so far ahead");
   EXPECT_EQ(say(1, Type::push, 2, bytes(0, 200)), Said{"1 received 2"});
-  EXPECT_EQ(say(1, Type::push, 1, bytes(0, 100)), (Said{"1 received 1", "0 committed 1", "1 committed 1", "0 committed 2", "1 committed 2"}));
+  EXPECT_EQ(say(1, Type::push, 1, bytes(0, 100)),
+            (Said{"1 received 1", "0 committed 1", "1 committed 1", "0 committed 2", "1 committed 2"}));
   EXPECT_EQ(server_.value(0), bytes(2, 200));
 }
 

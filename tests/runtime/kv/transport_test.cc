@@ -18,7 +18,11 @@ constexpr char kAddress[] = "tcp://127.0.0.1:0";
 
 class TransportTest : public testing::TestWithParam<int> {
  protected:
-  void SetUp() override { make_ = GetParam() == 0 ? test::in_process() : GetParam() == 1 ? test::zeromq({.largest_frame = 1 << 21}) : test::zeromq_with_keys(); }
+  void SetUp() override {
+    make_ = GetParam() == 0   ? test::in_process()
+            : GetParam() == 1 ? test::zeromq({.largest_frame = 1 << 21})
+                              : test::zeromq_with_keys();
+  }
 
   // A listening endpoint, and one that is connected to it and has been heard.
   void connect() {
@@ -42,7 +46,9 @@ class TransportTest : public testing::TestWithParam<int> {
   Peer to_server_ = 0, to_client_ = 0;
 };
 
-std::string named(const testing::TestParamInfo<int>& info) { return std::vector<std::string>{"InProcess", "ZeroMq", "ZeroMqWithKeys"}[static_cast<size_t>(info.param)]; }
+std::string named(const testing::TestParamInfo<int>& info) {
+  return std::vector<std::string>{"InProcess", "ZeroMq", "ZeroMqWithKeys"}[static_cast<size_t>(info.param)];
+}
 INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::Values(0, 1, 2), named);
 
 TEST_P(TransportTest, CarriesFramesBothWays) {
@@ -72,7 +78,8 @@ TEST_P(TransportTest, ATakenAddressIsAnError) {
 
 TEST_P(TransportTest, KeepsTheOrderOfAConnection) {
   connect();
-  for (int i = 0; i < 500; ++i) ASSERT_TRUE(say(*client_, to_server_, {std::to_string(i), std::string(static_cast<size_t>(i), 'x')}).ok());
+  for (int i = 0; i < 500; ++i)
+    ASSERT_TRUE(say(*client_, to_server_, {std::to_string(i), std::string(static_cast<size_t>(i), 'x')}).ok());
   for (int i = 0; i < 500; ++i) {
     const Arrival arrival = next(*server_);
     ASSERT_EQ(arrival.frames[0], std::to_string(i));

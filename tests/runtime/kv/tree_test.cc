@@ -70,7 +70,8 @@ TEST(Tree, BitsDoNotDependOnTheNumberOfWorkers) {
     for (int64_t workers = 1; workers <= shards; ++workers) {
       std::vector<std::pair<Node, std::optional<float>>> parts;
       for (int64_t worker = 0; worker < workers; ++worker)
-        for (Node part : parts_of(shards_of(worker, workers, shards), shards)) parts.emplace_back(part, sum_of<float>(part, leaf, add));
+        for (Node part : parts_of(shards_of(worker, workers, shards), shards))
+          parts.emplace_back(part, sum_of<float>(part, leaf, add));
       auto known = [&](Node n) -> const std::optional<float>* {
         for (const auto& [part, value] : parts)
           if (part == n) return &value;

@@ -24,12 +24,15 @@ std::string from_hex(const std::string& text) {
 
 // A push of worker 1: chunk 2, part 1, step 41, weight 5, and eight bytes. Put together field by field, with checksums taken bit by bit.
 const std::string kPushHeader = from_hex(
-    "4d584b56010015008877665544332211030000000100000033221100ddccbbaa0200000001000000290000000000000000000000000000000500000008000000"
+    "4d584b56010015008877665544332211030000000100000033221100ddccbbaa02000000010000002900000000000000000000000000000005000000080000"
+    "00"
     "811f8946e4cff68c");
 const std::string kPushPayload = from_hex("0102030405060708");
 const Header kPush = {Type::push, kJob, 3, 1, 0xaabbccdd00112233, 2, 1, 41, 0, 5};
 
-absl::StatusOr<Message> parse(std::vector<std::string_view> frames, const Limits& limits = kLimits) { return kv::parse(frames, limits); }
+absl::StatusOr<Message> parse(std::vector<std::string_view> frames, const Limits& limits = kLimits) {
+  return kv::parse(frames, limits);
+}
 
 // With the header's checksum put right.
 std::string changed(std::string frame, size_t at, char value) {
@@ -129,7 +132,8 @@ TEST(WireFuzz, WhatIsAcceptedIsWhole) {
   for (int64_t i = 0; i < MXC_FUZZ_INPUTS; ++i) {
     std::vector<std::string> frames = {kPushHeader, kPushPayload};
     if (i % 3 == 1) frames = {header_frame({Type::join, kJob, 0, 0, 1, 0, 0, 0, 0, 0}, "host 1"), "host 1"};
-    if (i % 3 == 2) frames = {header_frame({Type::pull, kJob, 0, 2, 1, 2, 1, static_cast<uint64_t>(i % 5), static_cast<uint64_t>(i % 7), 0}, "")};
+    if (i % 3 == 2)
+      frames = {header_frame({Type::pull, kJob, 0, 2, 1, 2, 1, static_cast<uint64_t>(i % 5), static_cast<uint64_t>(i % 7), 0}, "")};
     const bool mended = random() % 2 == 0;
     test::mutate(frames, random);
     if (mended && !frames.empty() && frames[0].size() >= 72) frames[0] = changed(frames[0], 68, 0);

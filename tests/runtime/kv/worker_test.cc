@@ -11,14 +11,17 @@ using std::chrono::seconds;
 class WorkerTest : public testing::Test {
  protected:
   // Keys a, b and c of 8, 400 and 40 bytes, all on one server.
-  WorkerTest() : plan_(*make_plan({{"a", {2}, plan::DType::f32}, {"b", {100}, plan::DType::f32}, {"c", {10}, plan::DType::f32}}, {})), worker_(plan_, {.credit = 420}) {}
+  WorkerTest()
+      : plan_(*make_plan({{"a", {2}, plan::DType::f32}, {"b", {100}, plan::DType::f32}, {"c", {10}, plan::DType::f32}}, {})),
+        worker_(plan_, {.credit = 420}) {}
 
   // All that is sent now: "type chunk step".
   std::vector<std::string> sent() {
     std::vector<std::string> said;
     Request request;
     while (worker_.send(now_, request)) {
-      said.push_back(std::string(name_of(request.header.type)) + " " + std::to_string(request.header.chunk) + " " + std::to_string(request.header.step));
+      said.push_back(std::string(name_of(request.header.type)) + " " + std::to_string(request.header.chunk) + " " +
+                     std::to_string(request.header.step));
       payload_ = request.payload;
     }
     return said;
@@ -33,7 +36,9 @@ class WorkerTest : public testing::Test {
     EXPECT_EQ(sent(), Said{"open 0 " + std::to_string(plan_.hash)});
     hear(Type::opened, 0, 0);
   }
-  void push(uint32_t chunk, uint64_t step) { worker_.push(chunk, 0, step, 1, std::string(plan_.chunks[chunk].bytes, 'x'), -static_cast<int32_t>(chunk)); }
+  void push(uint32_t chunk, uint64_t step) {
+    worker_.push(chunk, 0, step, 1, std::string(plan_.chunks[chunk].bytes, 'x'), -static_cast<int32_t>(chunk));
+  }
 
   using Said = std::vector<std::string>;
   CommunicationPlan plan_;

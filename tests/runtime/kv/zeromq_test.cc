@@ -87,8 +87,10 @@ TEST(ZeroMqListening, BeyondLoopbackNeedsKeys) {
 }
 
 TEST(ZeroMqListening, WhatIsLoopback) {
-  for (const char* address : {"tcp://127.0.0.1:0", "tcp://127.1.2.3:80", "tcp://[::1]:5", "tcp://localhost:1", "ipc://x"}) EXPECT_TRUE(is_loopback(address)) << address;
-  for (const char* address : {"tcp://0.0.0.0:0", "tcp://*:0", "tcp://127.example.org:80", "tcp://10.127.0.1:1", "tcp://[::]:1", "tcp://eth0:1"})
+  for (const char* address : {"tcp://127.0.0.1:0", "tcp://127.1.2.3:80", "tcp://[::1]:5", "tcp://localhost:1", "ipc://x"})
+    EXPECT_TRUE(is_loopback(address)) << address;
+  for (const char* address :
+       {"tcp://0.0.0.0:0", "tcp://*:0", "tcp://127.example.org:80", "tcp://10.127.0.1:1", "tcp://[::]:1", "tcp://eth0:1"})
     EXPECT_FALSE(is_loopback(address)) << address;
 }
 
