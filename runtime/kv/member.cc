@@ -10,7 +10,7 @@
 namespace mxc::kv {
 
 Member::Member(const MemberOptions& options, Time now)
-    : options_(options), began_(now), heard_(now), next_beat_(now + options.beat) {
+    : options_(options), began_(now), heard_(now), next_beat_(now + options.beat), ticked_(now) {
   ask({Type::join, 0, options.who});
 }
 
@@ -71,7 +71,9 @@ void Member::lost(std::vector<News>& news) {
 }
 
 void Member::tick(Time now, std::vector<News>& news) {
+  const Duration gap = now - std::exchange(ticked_, now);
   if (over_) return;
+  if (gap > options_.silence / 2) heard_ += gap;  // while it did not run itself, it could hear nobody
   if (!welcome_ && now - began_ > options_.gathering) {
     return end(absl::StrCat("no scheduler has answered at ", options_.scheduler, " for ",
                             options_.gathering / std::chrono::seconds(1), " s"),

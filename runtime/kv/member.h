@@ -68,7 +68,7 @@ class Member {
   bool welcome_ = false, over_ = false;
   uint64_t step_ = 0;
   uint64_t passed_ = 0;
-  Time began_, heard_, next_beat_;
+  Time began_, heard_, next_beat_, ticked_;
 };
 
 }  // namespace mxc::kv

@@ -2,6 +2,7 @@
 #include "runtime/kv/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -9,7 +10,8 @@
 
 namespace mxc::kv {
 
-Scheduler::Scheduler(const SchedulerOptions& options, Time now) : options_(options), began_(now), members_(options.members) {}
+Scheduler::Scheduler(const SchedulerOptions& options, Time now)
+    : options_(options), began_(now), members_(options.members), ticked_(now) {}
 
 template <typename Condition>
 bool Scheduler::all(Condition condition) const {
@@ -138,7 +140,12 @@ void Scheduler::lost(uint32_t rank, std::vector<Notice>& notices) {
 }
 
 void Scheduler::tick(Time now, std::vector<Notice>& notices) {
+  const Duration gap = now - std::exchange(ticked_, now);
   if (is_over()) return;
+  // While it did not run itself, it could hear nobody.
+  if (gap > options_.silence / 2) {
+    for (Member& member : members_) member.heard += gap;
+  }
   for (uint32_t rank = 0; rank < members_.size(); ++rank) {
     const Member& member = members_[rank];
     if (member.joined && now - member.heard > options_.silence) return gone(rank, "does not answer", notices);

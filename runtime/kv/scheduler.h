@@ -72,6 +72,7 @@ class Scheduler {
   const SchedulerOptions options_;
   const Time began_;
   std::vector<Member> members_;
+  Time ticked_;
   uint32_t epoch_ = 0;
   bool farewell_ = false;
   uint64_t passed_ = 0;  // barriers
