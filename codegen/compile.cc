@@ -418,45 +418,49 @@ void addProgram(llvm::Module& module, const std::string& blob, ArrayRef<std::str
   constant(llvm::ConstantStruct::getAnon(fields), name, llvm::GlobalValue::ExternalLinkage);
 }
 
-}  // namespace
+// What the functions of a module become, before it is lowered to LLVM.
+struct WrittenProgram {
+  std::unique_ptr<llvm::TargetMachine> target;
+  OwningOpRef<ModuleOp> kernels;
+  std::string plan;
+  std::vector<std::string> kernelSymbols;
+};
 
-namespace {
-
-void loadKernelDialects(MLIRContext& context) {
+FailureOr<WrittenProgram> writeProgram(ModuleOp module, const TargetOptions& options, const ProgramFacts& facts) {
+  FailureOr<std::unique_ptr<llvm::TargetMachine>> target = makeTargetMachine(module.getLoc(), options);
+  if (failed(target)) return failure();
   DialectRegistry registry;
   registerKernelDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
+  module.getContext()->appendDialectRegistry(registry);
+  module.getContext()->loadAllAvailableDialects();
+  WrittenProgram written{std::move(*target), ModuleOp::create(module.getLoc()), {}, {}};
+  ProgramWriter writer(module, *written.kernels);
+  if (failed(writer.run(facts, *written.target))) return failure();
+  written.plan = writer.plan().write();
+  written.kernelSymbols = writer.kernelSymbols().vec();
+  return written;
 }
 
 }  // namespace
 
 FailureOr<std::string> planOf(ModuleOp module, const TargetOptions& options, const ProgramFacts& facts) {
-  FailureOr<std::unique_ptr<llvm::TargetMachine>> target = makeTargetMachine(module.getLoc(), options);
-  if (failed(target)) return failure();
-  loadKernelDialects(*module.getContext());
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  ProgramWriter writer(module, *kernels);
-  if (failed(writer.run(facts, **target))) return failure();
-  return writer.plan().write();
+  FailureOr<WrittenProgram> written = writeProgram(module, options, facts);
+  if (failed(written)) return failure();
+  return std::move(written->plan);
 }
 
 FailureOr<CompiledProgram> compileProgram(ModuleOp module, const TargetOptions& options, const ProgramFacts& facts) {
-  FailureOr<std::unique_ptr<llvm::TargetMachine>> target = makeTargetMachine(module.getLoc(), options);
-  if (failed(target)) return failure();
-  loadKernelDialects(*module.getContext());
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  ProgramWriter writer(module, *kernels);
-  if (failed(writer.run(facts, **target))) return failure();
+  FailureOr<WrittenProgram> written = writeProgram(module, options, facts);
+  if (failed(written)) return failure();
   CompiledProgram program;
   program.context = std::make_unique<llvm::LLVMContext>();
-  program.target = std::move(*target);
-  FailureOr<std::unique_ptr<llvm::Module>> lowered = lowerToLLVM(*kernels, *program.context, *program.target);
+  program.target = std::move(written->target);
+  FailureOr<std::unique_ptr<llvm::Module>> lowered = lowerToLLVM(*written->kernels, *program.context, *program.target);
   if (failed(lowered)) return failure();
   program.module = std::move(*lowered);
-  program.plan = writer.plan().write();
+  program.plan = std::move(written->plan);
   program.symbol = facts.symbol;
-  addProgram(*program.module, program.plan, writer.kernelSymbols(), facts.symbol);
+  addProgram(*program.module, program.plan, written->kernelSymbols, facts.symbol);
   return program;
 }
 

@@ -22,14 +22,16 @@ Worker::Worker(const CommunicationPlan& plan, const WorkerOptions& options)
       servers_(static_cast<size_t>(plan.rules.servers)),
       committed_(plan.chunks.size()),
       uncommitted_(plan.chunks.size()) {
-  for (uint32_t server = 0; server < servers_.size(); ++server) {
-    Pending open;
-    open.header.type = Type::open;
-    open.header.step = plan.hash;
-    open.server = server;
-    open.priority = kFirst;
-    add({Kind::open, 0, server, 0}, std::move(open));
-  }
+  for (uint32_t server = 0; server < servers_.size(); ++server) ask_to_open(server);
+}
+
+void Worker::ask_to_open(uint32_t server) {
+  Pending open;
+  open.header.type = Type::open;
+  open.header.step = plan_.hash;
+  open.server = server;
+  open.priority = kFirst;
+  add({Kind::open, 0, server, 0}, std::move(open));
 }
 
 void Worker::init(uint32_t chunk, std::string value) {
@@ -178,14 +180,8 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
 }
 
 void Worker::lost(uint32_t server) {
-  ServerState& state = servers_[server];
-  state.open = false;
-  Pending open;
-  open.header.type = Type::open;
-  open.header.step = plan_.hash;
-  open.server = server;
-  open.priority = kFirst;
-  add({Kind::open, 0, server, 0}, std::move(open));
+  servers_[server].open = false;
+  ask_to_open(server);
   for (auto& [id, pending] : pending_) {
     if (pending.server != server) continue;
     pending.received = false;

@@ -113,6 +113,7 @@ class Worker {
   };
 
   void add(const Id& id, Pending pending);
+  void ask_to_open(uint32_t server);
   void enqueue(const Id& id);
   void answered(const Id& id);
   void give_back(Pending& pending);
