@@ -75,18 +75,23 @@ def samples(library, count, inputs=None):
 
 
 class Examples(unittest.TestCase):
+    def library(self, name, folder, data, flags, more=()):
+        """The library of an example trained for a step, and what runs commands in its folder. `more`: flags of the library alone."""
+
+        def run(*command):
+            done = subprocess.run([str(c) for c in command], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
+
+        source = ROOT / f"examples/{name}/{name}.cpp"
+        run(BUILD / "bin/mxc", "compile", source, "-o", name, *flags)
+        run(f"./{name}", "train", "--data", data, "--epochs", 1, "--steps", 1, "--save", "trained")
+        run(BUILD / "bin/mxc", "compile", source, "--params", "trained", "--emit=shared", *more, "-o", "library.so", *flags)
+        return Library(folder / "library.so", name), run
+
     def check(self, name, *flags):
         with tempfile.TemporaryDirectory() as scratch:
-
-            def run(*command):
-                done = subprocess.run([str(c) for c in command], cwd=scratch, capture_output=True, text=True)
-                self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
-
-            source, folder = ROOT / f"examples/{name}/{name}.cpp", pathlib.Path(scratch)
-            run(BUILD / "bin/mxc", "compile", source, "-o", name, *flags)
-            run(f"./{name}", "train", "--data", "random:32", "--epochs", 1, "--steps", 1, "--save", "trained")
-            run(BUILD / "bin/mxc", "compile", source, "--params", "trained", "--emit=shared", "-o", "library.so", *flags)
-            library = Library(folder / "library.so", name)
+            folder = pathlib.Path(scratch)
+            library, run = self.library(name, folder, "random:32", flags)
             arrays = samples(library, library.batch)
             numpy.savez(folder / "samples.npz", **arrays)
             for count in {1, 3, library.batch}:
@@ -102,16 +107,8 @@ class Examples(unittest.TestCase):
     def check_training(self, name, *flags):
         """Three steps on one sample, which has no order, from a checkpoint at the beginning of a training; then predict."""
         with tempfile.TemporaryDirectory() as scratch:
-
-            def run(*command):
-                done = subprocess.run([str(c) for c in command], cwd=scratch, capture_output=True, text=True)
-                self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
-
-            source, folder = ROOT / f"examples/{name}/{name}.cpp", pathlib.Path(scratch)
-            run(BUILD / "bin/mxc", "compile", source, "-o", name, *flags)
-            run(f"./{name}", "train", "--data", "random:1", "--epochs", 1, "--steps", 1, "--save", "trained")
-            run(BUILD / "bin/mxc", "compile", source, "--params", "trained", "--emit=shared", "--train", "-o", "library.so", *flags)
-            library = Library(folder / "library.so", name)
+            folder = pathlib.Path(scratch)
+            library, run = self.library(name, folder, "random:1", flags, ["--train"])
             tensors, metadata = safetensors_file.read(folder / "trained")
             tensors = {k: numpy.zeros_like(v) if "/" in k else v for k, v in tensors.items()}
             sums = " ".join("0" for _ in metadata["sums"].split())

@@ -2,8 +2,10 @@
 
 The tests' command line: TEST.py ROOT BUILD [unittest arguments].
 """
+import ctypes
 import functools
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,23 @@ def run(*command, cwd, code=0):
 def compile_c(folder, source, program, *flags, library="liblenet.a"):
     run("cc", *STRICT, *flags, f"-I{folder}", INPUTS / source, folder / library, "-lm", "-o", folder / program, cwd=folder)
     return folder / program
+
+
+class SharedLibrary:
+    """A model's shared library, its header and a context, by the names of its functions and constants without the model's."""
+
+    def __init__(self, path, name):
+        self.name, self.library, self.context = name, ctypes.CDLL(str(path)), ctypes.c_void_p()
+        self.header = (path.parent / (path.stem.removeprefix("lib") + ".h")).read_text()
+        build = self.function("build")
+        build.restype = ctypes.c_uint64
+        assert self.function("allocate")(ctypes.c_uint64(build()), ctypes.byref(self.context)) == 0
+
+    def function(self, verb):
+        return getattr(self.library, f"{self.name}_{verb}")
+
+    def constant(self, name):
+        return int(re.search(rf"#define {self.name.upper()}_{name} (\d+) ", self.header)[1])
 
 
 scratch = tempfile.TemporaryDirectory()

@@ -5,12 +5,11 @@ Usage: library_sets_test.py ROOT BUILD [unittest arguments].
 import ctypes
 import functools
 import json
-import re
 import unittest
 
 import numpy
 
-from library_fixture import MXC, ROOT, STRICT, pathlib, run, scratch
+from library_fixture import MXC, ROOT, STRICT, SharedLibrary, pathlib, run, scratch
 import safetensors_file
 
 DIGITS = ROOT / "examples/digits/digits.cpp"
@@ -26,21 +25,12 @@ MXC_MODEL(pictures) {
 """
 
 
-class Library:
-    """A shared library by its functions. `outputs`: shapes of a sample."""
+class Library(SharedLibrary):
+    """`outputs`: shapes of a sample."""
 
     def __init__(self, path, name, outputs):
-        self.name, self.outputs, self.context, self.library = name, outputs, ctypes.c_void_p(), ctypes.CDLL(str(path))
-        self.header = path.with_suffix(".h").read_text()
-        build = self.function("build")
-        build.restype = ctypes.c_uint64
-        assert self.function("allocate")(ctypes.c_uint64(build()), ctypes.byref(self.context)) == 0
-
-    def function(self, verb):
-        return getattr(self.library, f"{self.name}_{verb}")
-
-    def constant(self, name):
-        return int(re.search(rf"#define {self.name.upper()}_{name} (\d+) ", self.header)[1])
+        super().__init__(path, name)
+        self.outputs = outputs
 
     def run(self, x, *number):
         """Status and outputs for all samples of x; with a number, by that set."""

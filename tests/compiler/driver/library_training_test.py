@@ -12,7 +12,7 @@ import unittest
 
 import numpy
 
-from library_fixture import INPUTS, LENET, MXC, ROOT, STRICT, pathlib, run, scratch
+from library_fixture import INPUTS, LENET, MXC, ROOT, STRICT, SharedLibrary, pathlib, run, scratch
 import safetensors_file
 
 DIGITS = ROOT / "examples/digits/digits.cpp"
@@ -37,25 +37,15 @@ def plain(buffer, data):
     return array.take(range(dims[axis]), axis)
 
 
-class Library:
-    """A shared library that trains, by its functions; inputs, outputs and states are read by the Plan inside."""
+class Library(SharedLibrary):
+    """One that trains; inputs, outputs and states are read by the Plan inside."""
 
     def __init__(self, path, name):
+        super().__init__(path, name)
         plans = json.loads(run(MXC, "inspect", "--json", path, cwd=path.parent).stdout)
         self.plan = plans[0] if isinstance(plans, list) else plans
         self.buffers = self.plan["buffers"]
         self.graphs = {graph["name"]: graph for graph in self.plan["graphs"]}
-        self.name, self.library, self.context = name, ctypes.CDLL(str(path)), ctypes.c_void_p()
-        self.header = (path.parent / (path.stem.removeprefix("lib") + ".h")).read_text()
-        build = self.function("build")
-        build.restype = ctypes.c_uint64
-        assert self.function("allocate")(ctypes.c_uint64(build()), ctypes.byref(self.context)) == 0
-
-    def function(self, verb):
-        return getattr(self.library, f"{self.name}_{verb}")
-
-    def constant(self, name):
-        return int(re.search(rf"#define {self.name.upper()}_{name} (\d+) ", self.header)[1])
 
     def call(self, verb, graph, arrays, results, count):
         inputs = [numpy.ascontiguousarray(arrays[i["name"]]) for i in self.graphs[graph]["inputs"]]
