@@ -93,7 +93,8 @@ class Digits(unittest.TestCase):
         whole = self.train("straight.safetensors", "--epochs", 12)
         command = [str(self.program), "train", "--data", DIGITS, "--epochs", "12", "--save", "cut.safetensors"]
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        time.sleep(0.7)
+        while process.stdout.readline().split()[:1] != ["2"]:  # the row of epoch 2
+            self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
         self.assertIn("cut.safetensors", output)

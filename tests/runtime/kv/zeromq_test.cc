@@ -37,8 +37,8 @@ bool is_heard(const JobKeys& server, const JobKeys& client) {
   EXPECT_TRUE(address.ok()) << address.status();
   auto peer = caller->connect(*address);
   EXPECT_TRUE(say(*caller, *peer, {"hello"}).ok());
-  auto arrival = listener->receive(milliseconds(1000));
-  for (int i = 0; i < 10 && arrival.ok() && arrival->kind == Arrival::Kind::nothing; ++i) {
+  auto arrival = listener->receive(milliseconds(50));
+  for (int i = 0; i < 200 && arrival.ok() && arrival->kind == Arrival::Kind::nothing; ++i) {
     auto refused = caller->receive(milliseconds(10));
     if (!refused.ok() || refused->kind == Arrival::Kind::lost) break;
     arrival = listener->receive(milliseconds(50));

@@ -41,5 +41,7 @@ while not (glob.glob(ready) and os.path.getsize(glob.glob(ready)[0])):
 time.sleep(0.2)
 os.killpg(process.pid, number) if what == "running" else process.send_signal(number)
 print("ended with", process.wait(timeout=60))
-time.sleep(0.2)
+deadline = time.time() + 20  # what was told to end may still be ending
+while (os.listdir("tmp") or others(process.pid)) and time.time() < deadline:
+    time.sleep(0.02)
 print("left", os.listdir("tmp"), len(others(process.pid)))
