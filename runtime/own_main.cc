@@ -1,6 +1,6 @@
 // The frame of a program whose main is the user's own: an mxc::Error that nobody has caught ends it with one line and exit code 1, and not
-// with a crash. The linker puts this function in main's place (--wrap=main). What is queued when main returns still runs: the engine waits
-// for it at exit (engine/default_engine.h).
+// with a crash. The linker puts this function in main's place (--wrap=main). What is queued when main returns still runs; if some of it fails,
+// or failed before, and nobody has been told by reading a result, that is one line, too, and the exit code is 1 instead of 0.
 // A process that its launcher wants for another role than the program's own has that one instead.
 #include <cstdio>
 
@@ -10,13 +10,20 @@ extern "C" int __real_main(int argc, char** argv, char** environment);
 
 // Of a program that makes stores (kv/role.h); null in others.
 extern "C" int mxc_run_role() __attribute__((weak));
+// Of a program that uses the engine (engine/default_engine.h); null in others.
+extern "C" const char* mxc_untold_failure() __attribute__((weak));
 
 extern "C" int __wrap_main(int argc, char** argv, char** environment) {
   if (mxc_run_role != nullptr) {
     if (const int code = mxc_run_role(); code >= 0) return code;
   }
   try {
-    return __real_main(argc, argv, environment);
+    const int code = __real_main(argc, argv, environment);
+    const char* failure = mxc_untold_failure == nullptr ? nullptr : mxc_untold_failure();
+    if (failure == nullptr) return code;
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", failure);
+    return code == 0 ? 1 : code;
   } catch (const mxc::Error& error) {
     const mxc::Here& at = error.where;
     std::fflush(stdout);

@@ -12,17 +12,19 @@
 // first step needs it and gives each result away when its last writer has ended: the first gradient can be used while backward works.
 //
 // Memory: nothing is allocated in a run. Results, inputs, parameters and gradients have one place each: an array of them shows what the
-// last run left there. `loss` and `metric` give copies, which stay. Executors that share (Options::share) have their parameters, state
+// last run that computes them left there, for as many samples as there were when it was asked for. `loss` and `metric` give copies, which stay. Executors that share (Options::share) have their parameters, state
 // and optimizer's state in common, by name, and one arena, as large as the largest of them needs.
 //
 // Errors: mxc::Error with the line of the call for what is wrong at once; what goes wrong later (a label out of range, an array whose own
-// operation failed) is thrown where a result that depends on it is read. The next run computes its results anew, whatever happened before;
-// a parameter that a failed operation was to write stays in error until `recover`.
+// operation failed) is thrown where a result that depends on it is read. The next run computes its results anew, whatever happened before, and
+// goes on from the parameters as they are: a run that failed has not changed them. Until then they are in error for who reads them. An error of
+// a parameter that comes from no run (`p.value = x` where x failed) stays until the user has been told, or `recover`.
 // Threads: an executor is used by one thread at a time; different ones at once, even if they share.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -102,8 +104,10 @@ class Executor {
   void evaluate(Here here = Here::current());
   // The gradients that are requested, after forward(true), which computed outputs, loss and metrics as in training. In a model
   // without a loss: the gradients of the sum of all <output, head gradient>; an output that is not named counts as 0.
+  // Throws: an input or parameter that it reads again has been written to since forward(true).
   void backward(Here here = Here::current());
   void backward(const std::vector<HeadGradient>& heads, Here here = Here::current());
+  void backward(std::initializer_list<HeadGradient> heads, Here here = Here::current()) { backward(std::vector<HeadGradient>(heads), here); }
   void forward_backward(Here here = Here::current());  // forward(true) and backward()
   // A whole step of the optimizer that the model was compiled with: the same bits as the trainer's.
   void step(Here here = Here::current());
@@ -119,8 +123,10 @@ class Executor {
   NDArray metric(const std::string& name, Here here = Here::current());
   NDArray output(const std::string& name, Here here = Here::current());
 
-  // After each run that computes tensors whose names match the pattern (`*`: any characters), `seen` gets a copy of each, in the order of
-  // computation, on the calling thread. Such a run waits for its end. An empty function ends the monitoring of that pattern.
+  // After each run that touches tensors whose names match the pattern (`*`: any characters), `seen` gets a copy of each, in the order of
+  // computation, on the calling thread: of what the run computes, and of the inputs, parameters and state that it reads; of those that it changes as
+  // they are afterwards. The gradient of a parameter or input NAME is called NAME.gradient. Such a run waits for its end. An empty function ends
+  // the monitoring of that pattern.
   void monitor(const std::string& pattern, std::function<void(const std::string& name, const NDArray& value)> seen, Here here = Here::current());
 
   void set_hyper(const std::string& name, double value, Here here = Here::current());  // for the runs that follow
@@ -135,7 +141,7 @@ class Executor {
   void load(const std::string& path, Here here = Here::current());
   // Waits for what this executor has queued; throws the error of the last run, if it has one.
   void wait(Here here = Here::current());
-  // Takes errors off parameters and state: they have the values that the failed operations left.
+  // Takes errors off parameters and state, of whatever is queued: they have the values that the failed operations left. Waits for nothing.
   void recover(Here here = Here::current());
 
   const std::string& name(Here here = Here::current()) const;

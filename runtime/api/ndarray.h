@@ -42,10 +42,17 @@ class Number {
  public:
   template <class T>
   requires std::is_arithmetic_v<T> Number(T value)
-      : real(static_cast<double>(value)), whole(static_cast<int64_t>(std::is_integral_v<T> ? value : T{})), is_whole(std::is_integral_v<T>) {}
+      : real(static_cast<double>(value)), whole(static_cast<int64_t>(std::is_integral_v<T> ? value : T{})), is_whole(fits_whole(value)) {}
   double real;
   int64_t whole;  // the value, if is_whole
-  bool is_whole;
+  bool is_whole;  // a whole number that int64_t holds
+
+ private:
+  template <class T>
+  static constexpr bool fits_whole(T value) {
+    if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T> && sizeof(T) == 8) return value <= static_cast<T>(INT64_MAX);
+    return std::is_integral_v<T>;
+  }
 };
 
 // The DType of a C++ type: bool, int8_t, uint8_t, int32_t, int64_t, float, double.
@@ -93,7 +100,7 @@ class NDArray {
   static NDArray zeros(const Extents& shape, DType dtype = f32, Here here = Here::current());
   static NDArray ones(const Extents& shape, DType dtype = f32, Here here = Here::current());
   static NDArray full(const Extents& shape, Number value, DType dtype = f32, Here here = Here::current());
-  // start, start + step, ... before end; ceil((end - start) / step) elements.
+  // start, start + step, ... before end; ceil((end - start) / step) elements, each of which the dtype must hold if it is a whole one.
   static NDArray arange(Number start, Number end, Number step = 1, DType dtype = f32, Here here = Here::current());
   // From values, of their own C++ type: from({1.0f, 2.0f}), from({{1, 2}, {3, 4}}), from(vector, {2, 2}).
   template <class T>
@@ -201,17 +208,32 @@ class NDArray {
 };
 
 // A part or another form of an array. Assigning to it writes into the array; copying it into an NDArray makes a handle.
+// A reshape that no strides can express is a copy, and no part of the array: it may have a name and be written to, but `a.reshape(...) = b` and
+// `a.reshape(...) += b` are errors then, since nobody would see what they write.
 class View : public NDArray {
  public:
-  explicit View(NDArray array, Here made = Here::current()) : NDArray(std::move(array)), made_(made) {}
+  explicit View(NDArray array, Here made = Here::current(), bool is_copy = false) : NDArray(std::move(array)), made_(made), is_copy_(is_copy) {}
   View(const View&) = default;
   View(View&&) = default;
-  const View& operator=(ArrayOperand values) const;
+  const View& operator=(ArrayOperand values) const&;
+  const View& operator=(ArrayOperand values) const&&;
   // A view that has a name, and another view: C++ tells no place. If it goes wrong, the error has the line where this one was made.
   View& operator=(const View& values) &;
 
+  const NDArray& operator+=(ArrayOperand other) const&;
+  const NDArray& operator-=(ArrayOperand other) const&;
+  const NDArray& operator*=(ArrayOperand other) const&;
+  const NDArray& operator/=(ArrayOperand other) const&;
+  const NDArray& operator+=(ArrayOperand other) const&&;
+  const NDArray& operator-=(ArrayOperand other) const&&;
+  const NDArray& operator*=(ArrayOperand other) const&&;
+  const NDArray& operator/=(ArrayOperand other) const&&;
+
  private:
+  const View& seen(Here here) const;  // itself; throws if it is a copy
+
   Here made_;
+  bool is_copy_;
 };
 
 // An operand of an operation: an array, or a number; and the place where it was written.
@@ -277,7 +299,8 @@ inline NDArray logical_not(NDArray x, Here here = Here::current()) { return unar
 // ---- Matrices: as NumPy's matmul. [.., m, k] x [.., k, n] -> [.., m, n]; leading axes broadcast; a vector is a row or a column that goes away.
 NDArray matmul(NDArray a, NDArray b, Here here = Here::current());
 
-// ---- Reductions: sum(x), sum(x, {.axes = {0, 2}, .keep_dims = true}). No axes: all.
+// ---- Reductions: sum(x), sum(x, {.axes = {0, 2}, .keep_dims = true}). No axes: all. The result has the dtype of x, with two exceptions: the sum of
+// booleans counts in i64, and the mean of integers or booleans is f64.
 struct Reduction {
   Extents axes = {};
   bool keep_dims = false;
@@ -297,25 +320,26 @@ struct Axis {
 };
 NDArray softmax(NDArray x, Axis along = {}, Here here = Here::current());
 NDArray log_softmax(NDArray x, Axis along = {}, Here here = Here::current());
-NDArray argmax(NDArray x, Axis along = {}, Here here = Here::current());  // i64, the first of equals
+NDArray argmax(NDArray x, Axis along = {}, Here here = Here::current());  // i64, the first of equals; of NaN, if there are any, the first
 NDArray argmin(NDArray x, Axis along = {}, Here here = Here::current());
 struct Sorting {
   int64_t axis = -1;
   bool descending = false;
 };
-NDArray sort(NDArray x, Sorting how = {}, Here here = Here::current());     // NaN last
+NDArray sort(NDArray x, Sorting how = {}, Here here = Here::current());     // NaN last, also in descending order
 NDArray argsort(NDArray x, Sorting how = {}, Here here = Here::current());  // i64; equals keep their order
 struct TopK {
   int64_t k = 1, axis = -1;
   bool smallest = false;
 };
-// The k largest, largest first, and where they are (i64); of equals the first.
+// The first k of the sorted: the k largest, largest first, and where they are (i64); of equals the first, NaN after all numbers.
 struct ValuesAndIndices {
   NDArray values, indices;
 };
 ValuesAndIndices topk(NDArray x, TopK how, Here here = Here::current());
 
-// ---- By index. Indices are i32 or i64; a negative one counts from the end; one outside fails when the operation runs.
+// ---- By index. Indices are i32 or i64; a negative one counts from the end; one outside fails when the operation runs, with the line of the
+// operation in the message.
 // The parts of x at `indices` along the axis, which is replaced by the axes of indices.
 NDArray take(NDArray x, NDArray indices, Axis along = {0}, Here here = Here::current());
 // result[i][j][k] = x[i][indices[i][j][k]][k] for axis 1. indices: the shape of x but for the axis.
@@ -328,6 +352,13 @@ NDArray one_hot(NDArray indices, int64_t depth, DType dtype = f32, Here here = H
 // ---- Joining and cutting
 NDArray concat(const std::vector<NDArray>& arrays, Axis along = {0}, Here here = Here::current());
 NDArray stack(const std::vector<NDArray>& arrays, Axis along = {0}, Here here = Here::current());  // along a new axis
+// For what stands in braces: concat({a, b}).
+inline NDArray concat(std::initializer_list<NDArray> arrays, Axis along = {0}, Here here = Here::current()) {
+  return concat(std::vector<NDArray>(arrays), along, here);
+}
+inline NDArray stack(std::initializer_list<NDArray> arrays, Axis along = {0}, Here here = Here::current()) {
+  return stack(std::vector<NDArray>(arrays), along, here);
+}
 std::vector<NDArray> split(const NDArray& x, int64_t parts, Axis along = {0}, Here here = Here::current());  // equal parts: views
 NDArray tile(const NDArray& x, const Extents& times, Here here = Here::current());
 struct Padding {

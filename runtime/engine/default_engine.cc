@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/core/thread_pool.h"
 
 namespace mxc::engine {
@@ -36,6 +38,17 @@ Engine& default_engine() {
   if (!current.compare_exchange_strong(engine, made.get(), std::memory_order_acq_rel)) return *engine;
   if (engine == nullptr) std::atexit(wait_at_exit);
   return *made.release();
+}
+
+extern "C" const char* mxc_untold_failure() {
+  Engine* engine = current.load(std::memory_order_acquire);
+  if (engine == nullptr) return nullptr;
+  const Engine::Untold untold = engine->untold();
+  if (untold.operations == 0) return nullptr;
+  static std::string text;
+  text = absl::StrCat("an operation failed, and nobody has read its result: ", untold.oldest.message());
+  if (untold.operations > 1) absl::StrAppend(&text, "; and ", untold.operations - 1, untold.operations == 2 ? " other" : " others");
+  return text.c_str();
 }
 
 }  // namespace mxc::engine

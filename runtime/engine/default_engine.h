@@ -14,4 +14,8 @@ namespace mxc::engine {
 // Threads: callable from any, also at once.
 Engine& default_engine();
 
+// What failed on it without anybody having been told, once all that is queued has ended: a line for the user; null if nothing did. The text stays
+// until the next call. Called at the end of `main`, when no other thread uses the engine (own_main.cc).
+extern "C" const char* mxc_untold_failure();
+
 }  // namespace mxc::engine

@@ -1,6 +1,7 @@
 // Records, pushing and waiting.
 #include "runtime/engine/dispatcher.h"
 
+#include <algorithm>
 #include <cassert>
 #include <system_error>
 #include <utility>
@@ -93,7 +94,8 @@ void Dispatcher::push(const Traits& traits, Variables reads, Variables mutates, 
   operation.body = std::move(body);
   operation.asynchronous = asynchronous;
   for (size_t i = 0; i < reads.size(); ++i) add_hold(operation, reads[i], false);
-  for (size_t i = 0; i < mutates.size(); ++i) add_hold(operation, mutates[i], true);
+  const Forget forget = traits.anew ? Forget::everything : Forget::nothing;
+  for (size_t i = 0; i < mutates.size(); ++i) add_hold(operation, mutates[i], true, forget);
   submit(operation, lock);
 }
 
@@ -105,7 +107,7 @@ void Dispatcher::push_staged(const Traits& traits, const std::vector<Hold>& hold
   operation.items = items;
   for (const Hold& hold : holds) {
     VariableState* state = static_cast<VariableState*>(Variables(&hold.variable, 1)[0]);
-    operation.entries.push_back({state, &operation, hold.first, hold.last, hold.write});
+    operation.entries.push_back({state, &operation, hold.first, hold.last, hold.write, hold.forget});
   }
   for (uint32_t i = 0; i < holds.size(); ++i) operation.by_last.push_back(i);
   std::sort(operation.by_last.begin(), operation.by_last.end(), [&](uint32_t a, uint32_t b) {
@@ -115,12 +117,11 @@ void Dispatcher::push_staged(const Traits& traits, const std::vector<Hold>& hold
   submit(operation, lock);
 }
 
-void Dispatcher::recover(VariableReferences* variable) {
+void Dispatcher::recover(VariableReferences* variable, Forget forget) {
   Lock lock = locked();
   wait_for_room(lock);
   Operation& operation = new_operation({.name = "recover"});
-  operation.clears_errors = true;
-  add_hold(operation, variable, true);
+  add_hold(operation, variable, true, forget);
   submit(operation, lock);
 }
 
@@ -166,12 +167,15 @@ void Dispatcher::sleep_until_done(Waiter& waiter, Lock& lock) {
   waiter.wake.wait(lock, done);
 }
 
-absl::Status Dispatcher::wait_for(VariableReferences* variable, bool write) {
+absl::Status Dispatcher::wait_for(VariableReferences* variable, bool write, bool tells) {
   if (inside_body()) return absl::FailedPreconditionError("a body of an operation waits for its own engine");
   VariableState& state = *static_cast<VariableState*>(variable);
   Lock lock = locked();
   const bool is_free = !options_.naive && !state.writer && state.first_waiting == nullptr && (!write || state.readers == 0);
-  if (is_free) return detached(state.error);
+  if (is_free) {
+    if (tells && !state.error.ok()) tell(state.error_from);
+    return detached(state.error);
+  }
   const int64_t began = Trace::now();
   Waiter waiter;
   Operation& operation = new_operation({});
@@ -179,23 +183,42 @@ absl::Status Dispatcher::wait_for(VariableReferences* variable, bool write) {
   add_hold(operation, variable, write);
   submit(operation, lock);
   sleep_until_done(waiter, lock);
+  if (tells && !waiter.status.ok()) tell(waiter.told);
   if (Trace* traced = trace()) traced->add(absl::StrCat("wait for ", state.name), "wait", began, Trace::now());
   return std::move(waiter.status);
+}
+
+void Dispatcher::tell(uint64_t sequence) {
+  const auto same = [&](const auto& failure) { return failure.first == sequence; };
+  untold_.erase(std::remove_if(untold_.begin(), untold_.end(), same), untold_.end());
 }
 
 absl::Status Dispatcher::wait_all() {
   if (inside_body()) return absl::FailedPreconditionError("a body of an operation waits for its own engine");
   Lock lock = locked();
-  if (oldest_ != nullptr) {
-    const int64_t began = Trace::now();
-    Waiter waiter;
-    waiter.last = next_sequence_;
-    waiter.next = std::exchange(all_waiters_, &waiter);
-    sleep_until_done(waiter, lock);
-    if (Trace* traced = trace()) traced->add("wait for all", "wait", began, Trace::now());
-  }
+  wait_for_all_pushed(lock);
   failed_sequence_ = 0;
+  untold_.clear();
   return detached(std::exchange(first_error_, absl::OkStatus()));
+}
+
+void Dispatcher::wait_for_all_pushed(Lock& lock) {
+  if (oldest_ == nullptr) return;
+  const int64_t began = Trace::now();
+  Waiter waiter;
+  waiter.last = next_sequence_;
+  waiter.next = std::exchange(all_waiters_, &waiter);
+  sleep_until_done(waiter, lock);
+  if (Trace* traced = trace()) traced->add("wait for all", "wait", began, Trace::now());
+}
+
+Engine::Untold Dispatcher::untold() {
+  if (inside_body()) return {};
+  Lock lock = locked();
+  wait_for_all_pushed(lock);
+  const auto older = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const auto oldest = std::min_element(untold_.begin(), untold_.end(), older);
+  return {oldest == untold_.end() ? absl::OkStatus() : detached(oldest->second), untold_.size()};
 }
 
 // Naive: runs all that is queued, oldest first.

@@ -36,9 +36,10 @@ class Dispatcher {
   // As of Engine, from anywhere.
   void push(const Traits& traits, Variables reads, Variables mutates, Body&& body, bool asynchronous);
   void push_staged(const Traits& traits, const std::vector<Hold>& holds, uint32_t items, Body&& body);
-  void recover(VariableReferences* variable);
-  absl::Status wait_for(VariableReferences* variable, bool write);
+  void recover(VariableReferences* variable, Forget forget);
+  absl::Status wait_for(VariableReferences* variable, bool write, bool tells);
   absl::Status wait_all();
+  Engine::Untold untold();
   void complete(Operation& operation, absl::Status status);
   core::ThreadPool* idle_threads();  // for the one operation of the compute lane that runs; null: there are none
   void set_trace(Trace* trace) { trace_.store(trace, std::memory_order_release); }
@@ -73,11 +74,13 @@ class Dispatcher {
   void submit(Operation& operation, Lock& lock);
   void wait_for_room(Lock& lock);
   void sleep_until_done(Waiter& waiter, Lock& lock);
+  void wait_for_all_pushed(Lock& lock);
+  void tell(uint64_t sequence);
   void finish(Waiter& waiter);
   void drain(Lock& lock);
 
   // holds.cc: who holds what. All require the lock.
-  void add_hold(Operation& operation, VariableReferences* variable, bool write);
+  void add_hold(Operation& operation, VariableReferences* variable, bool write, Forget forget = Forget::nothing);
   void enqueue(Operation& operation);
   bool acquire(Operation& operation);
   void release_ended(Operation& operation);
@@ -112,6 +115,7 @@ class Dispatcher {
   uint64_t next_sequence_ = 0;
   uint64_t failed_sequence_ = 0;               // of first_error_; 0: none
   absl::Status first_error_;
+  std::deque<std::pair<uint64_t, absl::Status>> untold_;  // failed operations whose error nobody has been told of, oldest failure first
   LaneState lanes_[kLanes];
   const void* returning_ = nullptr;            // the lane (`own_lane`) whose thread ends an operation and then looks for another
   bool full_ = false;                          // run_ahead was reached, and more than half of it is unfinished still

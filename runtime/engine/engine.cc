@@ -57,17 +57,19 @@ void Engine::submit_staged(const Traits& traits, const std::vector<Hold>& holds,
 
 core::ThreadPool* Engine::idle_threads() { return inherited() ? nullptr : dispatcher_->idle_threads(); }
 
-void Engine::recover(const Variable& variable) {
-  if (!inherited()) dispatcher_->recover(variable.record_);
+void Engine::recover(const Variable& variable, Forget forget) {
+  if (!inherited()) dispatcher_->recover(variable.record_, forget);
 }
 
-absl::Status Engine::wait(const Variable& variable) {
-  return inherited() ? lost_in_fork() : dispatcher_->wait_for(variable.record_, false);
+absl::Status Engine::wait(const Variable& variable, bool tells) {
+  return inherited() ? lost_in_fork() : dispatcher_->wait_for(variable.record_, false, tells);
 }
 
-absl::Status Engine::wait_idle(const Variable& variable) {
-  return inherited() ? lost_in_fork() : dispatcher_->wait_for(variable.record_, true);
+absl::Status Engine::wait_idle(const Variable& variable, bool tells) {
+  return inherited() ? lost_in_fork() : dispatcher_->wait_for(variable.record_, true, tells);
 }
+
+Engine::Untold Engine::untold() { return inherited() ? Untold() : dispatcher_->untold(); }
 
 absl::Status Engine::wait_all() { return inherited() ? lost_in_fork() : dispatcher_->wait_all(); }
 

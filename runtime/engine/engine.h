@@ -16,8 +16,8 @@
 //    of the last that it misses.
 // 4. Bodies run, and are destroyed, without the engine's lock; of one operation on one thread at a time, with the lock taken in
 //    between, which orders memory: what one operation wrote, the next holder sees.
-// 5. A variable's error is read and written only under the lock by an operation that holds the variable: so it is a value like the
-//    variable's data, and which operations fail does not depend on timing.
+// 5. A variable's error is read and written only under the lock by an operation that holds the variable, and taken off when an operation is
+//    granted a hold that nobody else shares: so it is a value like the variable's data, and which operations fail does not depend on timing.
 // 6. An operation runs on the thread that pushes it only if it is cheap, has all its holds, and its lane is idle: it overtakes nothing,
 //    and the pushing thread is outside of all bodies, so that nothing waits for itself.
 // 7. The naive engine runs each operation whole, in the order of pushing, and keeps no queues: it is the oracle of the others.
@@ -54,6 +54,17 @@ struct Traits {
   int32_t priority = 0;  // larger first among operations of a lane that are ready; then the older first
   // The body takes a microsecond or so and waits for nothing: it may run within `push`, and a thread may take several at once.
   bool cheap = false;
+  // All that it mutates without reading it is written whole: it does not matter that the variable carries an error.
+  bool anew = false;
+  // It is an attempt: an error that it ends with is passing, wherever it comes from. Who takes it over carries a passing error, too.
+  bool attempt = false;
+};
+
+// Which error is taken off a variable, in program order, before an operation holds it.
+enum class Forget : uint8_t {
+  nothing,     // the operation takes the error over
+  passing,     // an attempt failed that was to change the variable: the operation goes on from the value that was there before
+  everything,  // the operation writes all of it
 };
 
 // Ends an asynchronous operation: called once, from any thread. Dropped without a call, it ends the operation with an error.
@@ -77,6 +88,7 @@ struct Hold {
   Variable variable;
   bool write = false;
   uint32_t first = 0, last = 0;
+  Forget forget = Forget::nothing;
 };
 
 // Captures of up to so many bytes are queued without an allocation.
@@ -103,8 +115,8 @@ class Engine {
 
   // Queues `body()`, which returns an absl::Status. `reads` and `mutates` may overlap and repeat; to mutate includes to read.
   // If a named variable carries an error when the operation's turn comes, the body is not called, and the operation ends with that error.
-  // An error that the operation ends with is carried by all that it mutates. One that it made itself begins with its name, as in
-  // "add: MESSAGE". A body that throws ends with an error.
+  // An error that the operation ends with is carried by all that it mutates and that carries none yet. One that it made itself begins
+  // with its name, as in "add: MESSAGE". A body that throws ends with an error.
   // Allocates nothing once as many operations have been queued at a time, if the body's capture takes at most kInlineCapture bytes.
   // Requires: variables of this engine.
   // Threads: all pushes are callable from any thread, bodies included. A push from outside waits while `run_ahead` operations are
@@ -141,15 +153,25 @@ class Engine {
   }
 
   // Takes the error off a variable, in program order: operations pushed later run again.
-  void recover(const Variable& variable);
+  void recover(const Variable& variable, Forget forget = Forget::everything);
 
   // Waits until every operation pushed before that mutates the variable has ended (`wait_idle`: and that reads it). Returns the
   // error that the variable carries. Called inside a body of this engine: FailedPrecondition.
-  absl::Status wait(const Variable& variable);
-  absl::Status wait_idle(const Variable& variable);
+  // `tells`: the caller hands an error on to whom it concerns; else it counts as untold.
+  absl::Status wait(const Variable& variable, bool tells = true);
+  absl::Status wait_idle(const Variable& variable, bool tells = true);
 
   // Waits for every operation pushed before. Returns the error of the oldest operation that failed since the last call.
   absl::Status wait_all();
+
+  // Waits for every operation pushed before. What failed without anybody having been told of it, by any of the calls above: the error of the
+  // oldest such operation, and how many there are (at most kMostUntold). An error that others took over is told with theirs.
+  struct Untold {
+    absl::Status oldest;
+    size_t operations = 0;
+  };
+  static constexpr size_t kMostUntold = 1000;
+  Untold untold();
 
   // Called in the body of a compute operation: runs `work(begin, end)` on ranges that partition [0, grid), and returns when all have
   // ended. If nothing else runs in the compute lane, as many threads as it has take part (of a pool that is made at the first call); else,

@@ -15,6 +15,7 @@ namespace {
 struct VariableUse {
   Variable variable;
   core::Use use;
+  Forget forget;
 };
 
 int64_t earlier(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
@@ -26,11 +27,13 @@ void merge(core::Use& into, const core::Use& use) {
   into.last_write = std::max(into.last_write, use.last_write);
 }
 
-// Adds the holds of one variable to a list sorted by first item. Reader, writer, reader: each part may be empty.
+// Adds the holds of one variable to a list sorted by first item. Reader, writer, reader: each part may be empty. The first of them forgets.
 void add_holds(const VariableUse& v, std::vector<Hold>& holds) {
+  Forget forget = v.forget;
   auto add = [&](bool write, int64_t first, int64_t last) {
     if (first < 0 || first > last) return;
-    Hold hold = {v.variable, write, static_cast<uint32_t>(first), static_cast<uint32_t>(last)};
+    if (!write && forget == Forget::everything) forget = Forget::nothing;
+    Hold hold = {v.variable, write, static_cast<uint32_t>(first), static_cast<uint32_t>(last), std::exchange(forget, Forget::nothing)};
     auto later = [](const Hold& a, const Hold& b) { return a.first < b.first; };
     holds.insert(std::upper_bound(holds.begin(), holds.end(), hold, later), hold);
   };
@@ -88,7 +91,7 @@ struct StepTrace {
 }  // namespace
 
 absl::StatusOr<CompiledGraph> CompiledGraph::create(core::Executor* executor, const core::PlanView& view, Variable memory,
-                                                    const std::vector<BoundVariable>& bound) {
+                                                    const std::vector<BoundVariable>& bound, bool anew) {
   std::vector<VariableUse> uses;
   for (const BoundVariable& b : bound) {
     if (b.buffer >= view.buffers().size()) {
@@ -96,14 +99,14 @@ absl::StatusOr<CompiledGraph> CompiledGraph::create(core::Executor* executor, co
     }
     if (b.variable == memory) return absl::InvalidArgumentError("the memory's variable is bound to a buffer");
     auto same = std::find_if(uses.begin(), uses.end(), [&](const VariableUse& u) { return u.variable == b.variable; });
-    if (same == uses.end()) same = uses.insert(uses.end(), {b.variable, {}});
+    if (same == uses.end()) same = uses.insert(uses.end(), {b.variable, {}, b.forget});
     merge(same->use, executor->use(b.buffer));
   }
   CompiledGraph graph;
   graph.executor_ = executor;
   graph.view_ = view;
   uint32_t items = executor->top_level_items();
-  graph.holds_.push_back({std::move(memory), true, 0, items == 0 ? 0 : items - 1});
+  graph.holds_.push_back({std::move(memory), true, 0, items == 0 ? 0 : items - 1, anew ? Forget::everything : Forget::nothing});
   for (const VariableUse& use : uses) add_holds(use, graph.holds_);
   return graph;
 }
@@ -125,8 +128,8 @@ void push_graph(Engine& engine, const CompiledGraph& graph, int64_t n, int32_t p
     return from_core(executor->run_items(n, first, end, &observer));
   };
   static_assert(sizeof body <= kInlineCapture, "a run of a graph allocates");
-  engine.push_staged({.name = executor->name(), .lane = Lane::compute, .priority = priority}, graph.holds_, std::max(items, 1u),
-                     std::move(body));
+  engine.push_staged({.name = executor->name(), .lane = Lane::compute, .priority = priority, .attempt = true}, graph.holds_,
+                     std::max(items, 1u), std::move(body));
 }
 
 }  // namespace mxc::engine

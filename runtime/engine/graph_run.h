@@ -16,10 +16,12 @@
 
 namespace mxc::engine {
 
-// The memory of a buffer belongs to a variable. Several buffers may share a variable.
+// The memory of a buffer belongs to a variable. Several buffers may share a variable. A run that fails is an attempt (Traits); `forget`
+// says which errors of earlier operations a run looks past: passing ones of what is kept from run to run, all of what is made anew.
 struct BoundVariable {
   uint32_t buffer;
   Variable variable;
+  Forget forget = Forget::nothing;  // everything: if the graph writes it first
 };
 
 // What is called before a run. A capture of up to 32 bytes costs no allocation.
@@ -28,10 +30,10 @@ using Prepare = SmallFunction<absl::Status(), 32>;
 class CompiledGraph {
  public:
   // `memory` is the variable of the storage that the executor runs in: it is mutated during the whole run, so that graphs in one
-  // arena run one after the other. Buffers of `bound` that the graph does not touch are left out. The executor and the Plan must
-  // outlive every run.
+  // arena run one after the other. `anew`: the graph reads nothing that an earlier run left in it, so that its error is no matter.
+  // Buffers of `bound` that the graph does not touch are left out. The executor and the Plan must outlive every run.
   static absl::StatusOr<CompiledGraph> create(core::Executor* executor, const core::PlanView& view, Variable memory,
-                                              const std::vector<BoundVariable>& bound);
+                                              const std::vector<BoundVariable>& bound, bool anew = false);
 
   const std::vector<Hold>& holds() const { return holds_; }
 

@@ -7,8 +7,8 @@ namespace mxc::engine {
 
 void free_variable(VariableReferences* variable) { delete static_cast<VariableState*>(variable); }
 
-// A variable named again is held once, for writing if any of its names says so.
-void Dispatcher::add_hold(Operation& operation, VariableReferences* variable, bool write) {
+// A variable named again is held once, for writing if any of its names says so. What is read first is not written anew.
+void Dispatcher::add_hold(Operation& operation, VariableReferences* variable, bool write, Forget forget) {
   VariableState& state = *static_cast<VariableState*>(variable);
   if (state.named_by == operation.sequence) {
     operation.entries[state.named_at].write |= write;
@@ -16,7 +16,7 @@ void Dispatcher::add_hold(Operation& operation, VariableReferences* variable, bo
   }
   state.named_by = operation.sequence;
   state.named_at = operation.entries.size();
-  operation.entries.push_back({&state, &operation, 0, 0, write});
+  operation.entries.push_back({&state, &operation, 0, 0, write, forget});
 }
 
 // Puts the operation's holds into the queues of their variables.
@@ -40,7 +40,9 @@ void Dispatcher::enqueue(Operation& operation) {
 void Dispatcher::grant_waiting(VariableState& variable) {
   while (variable.first_waiting != nullptr) {
     Entry& entry = *variable.first_waiting;
-    if (variable.writer || (entry.write && variable.readers > 0)) return;
+    const bool alone = entry.write || variable.is_forgotten(entry.forget);
+    if (variable.writer || (alone && variable.readers > 0)) return;
+    variable.forget_error(entry.forget);
     variable.first_waiting = entry.next;
     if (entry.write) {
       variable.writer = true;
@@ -57,6 +59,7 @@ bool Dispatcher::acquire(Operation& operation) {
   for (; operation.acquired < operation.entries.size(); ++operation.acquired) {
     Entry& entry = operation.entries[operation.acquired];
     if (entry.first > operation.next_item) break;
+    if (options_.naive) entry.variable->forget_error(entry.forget);  // nothing else is under way
     if (entry.granted) continue;
     entry.awaited = true;
     ++operation.missing;
@@ -64,13 +67,17 @@ bool Dispatcher::acquire(Operation& operation) {
   return operation.missing == 0;
 }
 
-// Gives back the holds whose last item has ended, with the operation's error if it wrote.
+// Gives back the holds whose last item has ended, with the operation's error if it wrote. An older error stays: it may be no passing one.
 void Dispatcher::release_ended(Operation& operation) {
   for (; operation.released < operation.entries.size(); ++operation.released) {
     const Entry& entry = operation.entry_by_last(operation.released);
     if (entry.last >= operation.next_item) return;
     VariableState& variable = *entry.variable;
-    if (entry.write && (operation.clears_errors || !operation.status.ok())) variable.error = operation.status;
+    if (entry.write && !operation.status.ok() && variable.error.ok()) {
+      variable.error = operation.status;
+      variable.error_passes = operation.error_passes || operation.traits.attempt;
+      variable.error_from = operation.error_from;
+    }
     if (options_.naive) continue;
     if (entry.write) {
       variable.writer = false;
@@ -87,6 +94,7 @@ void Dispatcher::schedule(Operation& operation) {
     operation.note_errors();
     Waiter& waiter = *operation.waiter;
     waiter.status = detached(operation.status);
+    waiter.told = operation.error_from;
     leave_stage(operation, 1);
     finish(waiter);
     return;

@@ -21,6 +21,7 @@ struct Entry {
   Operation* operation;
   uint32_t first, last;  // items
   bool write;
+  Forget forget = Forget::nothing;
   bool granted = false;
   bool awaited = false;   // the operation stands before item `first` and counts this entry in `missing`
   Entry* next = nullptr;  // in the variable's queue
@@ -34,10 +35,21 @@ struct VariableState : VariableReferences {
   uint32_t readers = 0;                               // granted and not released
   bool writer = false;
   absl::Status error;
+  bool error_passes = false;                          // the error is an attempt's
+  uint64_t error_from = 0;                            // the sequence of the operation that made it
   uint64_t named_by = 0;  // sequence of the operation that last named it, and the place among its entries: finds repeated names
   size_t named_at = 0;
 
   VariableState(std::string name, uint64_t bytes) : name(std::move(name)), bytes(bytes) {}
+
+  // Does it carry an error that `forget` takes off?
+  bool is_forgotten(Forget forget) const {
+    if (forget == Forget::nothing || error.ok()) return false;
+    return forget == Forget::everything || error_passes;
+  }
+  void forget_error(Forget forget) {
+    if (is_forgotten(forget)) error = absl::OkStatus();
+  }
 };
 
 // A thread that waits, on its stack.
@@ -45,6 +57,7 @@ struct Waiter {
   std::atomic<bool> done{false};  // set under the lock; looked at without it by acquire, after which the lock is taken all the same
   std::condition_variable wake;
   absl::Status status;
+  uint64_t told = 0;  // the sequence of the operation that made the error of `status`
   uint64_t last = 0;  // wait_all: until every operation up to this sequence has ended
   Waiter* next = nullptr;
 };
@@ -59,7 +72,6 @@ struct Operation {
   Body body;
   bool asynchronous = false;  // the body starts it, and its completion ends it
   Waiter* waiter = nullptr;
-  bool clears_errors = false;
   int open_ends = 0;  // of a started asynchronous operation
 
   std::vector<Entry> entries;     // sorted by `first`; never resized once enqueued
@@ -69,6 +81,8 @@ struct Operation {
   size_t released = 0;               // so many have ended, in the order of `by_last`
   size_t missing = 0;                // awaited entries that are not granted
   absl::Status status;
+  bool error_passes = false;         // `status` is an attempt's
+  uint64_t error_from = 0;           // the sequence of the operation that made it
   int64_t began = 0;  // for the trace
 
   const Entry& entry_by_last(size_t i) const { return entries[by_last.empty() ? i : by_last[i]]; }
@@ -87,8 +101,11 @@ struct Operation {
   // Takes over the first error among variables acquired since the last call.
   void note_errors() {
     for (; checked < acquired; ++checked) {
-      const absl::Status& error = entries[checked].variable->error;
-      if (!error.ok() && status.ok() && !clears_errors) status = error;
+      const VariableState& variable = *entries[checked].variable;
+      if (variable.error.ok() || !status.ok()) continue;
+      status = variable.error;
+      error_passes = variable.error_passes;
+      error_from = variable.error_from;
     }
   }
 
@@ -103,7 +120,7 @@ struct Operation {
   void reset() {
     entries.clear();
     by_last.clear();
-    asynchronous = clears_errors = false;
+    asynchronous = error_passes = false;
     waiter = nullptr;
     items = 1;
     next_item = 0;

@@ -20,7 +20,7 @@ void Random::set_seed(uint64_t seed) {
 }
 
 Scratch::~Scratch() {
-  engine_.wait_idle(variable_).IgnoreError();
+  engine_.wait_idle(variable_, /*tells=*/false).IgnoreError();
   std::free(memory_);
 }
 

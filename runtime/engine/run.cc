@@ -172,6 +172,9 @@ void Dispatcher::complete(Operation& operation, absl::Status status) {
 void Dispatcher::fail(Operation& operation, const absl::Status& status) {
   const char* name = operation.traits.name;
   operation.status = absl::Status(status.code(), absl::StrCat(name, *name == '\0' ? "" : ": ", status.message()));
+  operation.error_passes = false;  // it is its own
+  operation.error_from = operation.sequence;
+  if (untold_.size() < Engine::kMostUntold) untold_.emplace_back(operation.sequence, detached(operation.status));
   if (failed_sequence_ != 0 && failed_sequence_ < operation.sequence) return;
   failed_sequence_ = operation.sequence;
   first_error_ = operation.status;

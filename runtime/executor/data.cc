@@ -183,7 +183,7 @@ DataIterator DataSet::begin() const {
 // computation by two batches, not by as many as memory holds.
 DataIterator& DataIterator::operator++() {
   Pass& pass = *pass_;
-  for (const ndarray::ChunkRef& chunk : pass.before) chunk->engine->wait_idle(chunk->variable).IgnoreError();
+  for (const ndarray::ChunkRef& chunk : pass.before) chunk->engine->wait_idle(chunk->variable, /*tells=*/false).IgnoreError();
   pass.before.clear();
   for (const NDArray& array : batch_.arrays_) pass.before.push_back(ndarray::view_of(array).chunk);
   batch_ = std::move(pass.ahead);

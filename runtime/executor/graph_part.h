@@ -21,6 +21,7 @@ class GraphPart;
 struct Binding {
   uint32_t buffer;
   Place place;
+  engine::Forget forget;  // which errors of its variable a run looks past
 };
 
 // A tensor that a monitored run computed.
@@ -31,7 +32,7 @@ struct Seen {
   std::vector<char> bytes;  // row-major
 };
 
-// One queued run. It keeps the executor alive, and when it goes away without having finished, the executor knows of a failure.
+// One queued run. It keeps the executor alive.
 struct PendingRun {
   std::shared_ptr<State> state;
   std::shared_ptr<GraphPart> part;
@@ -40,40 +41,41 @@ struct PendingRun {
   int64_t n = 1;
   // Of a monitored run: by buffer, is it looked at? Else empty.
   std::vector<uint8_t> watched;
-  std::vector<Seen> seen;
-  bool finished = false;  // this and `seen` are written by the operation
-
-  ~PendingRun();
+  std::vector<Seen> seen;  // written by the operation
 };
 
 class GraphPart {
  public:
-  // `bindings`: of all buffers of inputs, results and persistent tensors; those that the part does not touch are ignored.
+  // `bindings`: of all buffers of inputs, results and persistent tensors; those that the part does not touch are ignored. `anew`: the part
+  // reads nothing that a run before it left in the arena.
   static absl::StatusOr<std::shared_ptr<GraphPart>> create(const plan::Program& program, const core::PlanView& view, uint32_t graph,
                                                            const core::Selection& selection, core::Storage& storage, Group& group,
-                                                           const std::vector<Binding>& bindings);
+                                                           const std::vector<Binding>& bindings, bool anew);
 
   // Queues a run. `run->part` is this part. Requires: the group's mutex.
   void push(Group& group, std::shared_ptr<PendingRun> run);
 
-  // What a run mutates of `bindings`.
+  // What a run mutates of `bindings`, and what it reads.
   const std::vector<ndarray::ChunkRef>& written() const { return written_; }
+  const std::vector<ndarray::ChunkRef>& read() const { return read_; }
 
  private:
   GraphPart() = default;
   absl::Status begin(PendingRun& run);
   void look(uint32_t step);
-  void note_writers(const plan::Block& block);
-  core::Observer observer(bool monitored);
+  void note_uses(const plan::Block& block);
+  void leave_out_what_changes();
+  void show(uint32_t buffer);
 
   const core::PlanView* view_ = nullptr;
   core::Storage* storage_ = nullptr;
   Group* group_ = nullptr;  // kept by the run's state
   core::Executor executor_;
   engine::CompiledGraph compiled_;
-  core::Observer quiet_, monitoring_;
-  std::vector<ndarray::ChunkRef> written_;
-  std::vector<uint32_t> last_writer_;  // by buffer: the last step of the graph that writes it; or kNone
+  core::Observer monitoring_;
+  std::vector<ndarray::ChunkRef> written_, read_;
+  std::vector<uint32_t> last_writer_;   // by buffer: the last step of the graph that writes it; or kNone
+  std::vector<uint32_t> first_reader_;  // by buffer: the first step of the graph that reads it; kNone: or if the graph makes it or changes it
   uint32_t seed_ = plan::kNone, step_ = plan::kNone;  // hyper-parameters
   // Of the run in progress; they belong to the group's `memory`.
   PendingRun* running_ = nullptr;

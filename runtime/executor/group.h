@@ -2,7 +2,6 @@
 // a group of one.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -76,7 +75,6 @@ class Group : public std::enable_shared_from_this<Group> {
   std::deque<SharedTensor> tensors;  // guarded by mutex; they stay where they are
   uint64_t runs = 0;                 // guarded by mutex: queued so far. The arena holds what the last one left
   std::string used_by;               // guarded by mutex: the model of the last run
-  std::atomic<bool> failed{false};   // a run failed since `memory` was recovered. Relaxed suffices: who was told of the failure waited
 
  private:
   Group(engine::Engine& engine, Device device)

@@ -48,6 +48,7 @@ std::shared_ptr<State> State::open(const Model& model, Device device, const Exec
   state->program = model.program;
   state->device = device;
   state->seed = options.seed;
+  if (device.index < 0) throw Error(absl::StrCat("executor: there is no device ", to_string(device)), here);
   if (model.program == nullptr) throw Error(absl::StrCat("executor: the model '", model.name, "' is not compiled into this program"), here);
   core::Status status = core::PlanView::open(*model.program, &state->view);
   if (!status.ok()) throw Error(absl::StrCat("executor: model '", model.name, "': ", status.text), here);
@@ -116,13 +117,26 @@ void State::open_inputs() {
   }
 }
 
+// A result of several graphs (an output as in inference and as in training) has one place: an array of it shows the last run of any.
+Place State::place_of_result(const Result& result) {
+  const plan::Buffer& buffer = view.buffer(result.buffer);
+  for (const Result& other : results) {
+    const plan::Buffer& known = view.buffer(other.buffer);
+    const bool same = other.name == result.name && other.kind == result.kind && other.graph != result.graph;
+    if (same && same_tensor(known, buffer) && same_layout(known, buffer)) return other.place;
+  }
+  return place_of(result.name, result.buffer);
+}
+
 void State::open_results() {
   for (uint32_t graph = 0; graph < view.graphs().size(); ++graph) {
     for (const plan::Binding& binding : view.outputs(view.graph(graph))) {
       if (binding.kind == plan::OutputKind::parameter || binding.kind == plan::OutputKind::state) continue;
       const std::string result = view.text(binding.name);
       if (binding.kind == plan::OutputKind::gradient) gradients.push_back({results.size()});
-      results.push_back({result, binding.kind, graph, binding.buffer, place_of(result, binding.buffer)});
+      Result made{result, binding.kind, graph, binding.buffer, {}};
+      made.place = place_of_result(made);
+      results.push_back(std::move(made));
     }
   }
 }

@@ -1,5 +1,11 @@
 // Runs: which part of which graph, with how many samples, in which order; and what happens after a failure.
 //
+// A run is an attempt (engine.h). When one fails, what it was to write carries the error, for those who read it; and so does what takes
+// the error over, such as parameters that imperative code updates by its gradients. The next run forgets the errors of what it makes anew
+// (results, the arena) and, of what is kept (parameters, state), those that come from attempts: it goes on from the values that are there.
+// All of that is in program order: nobody need know when the failed run is over. An error of what is kept that comes from elsewhere (`p.value = x`
+// where x could not be computed) stays until the user has been told of it, or recovers.
+//
 // Invariants
 // 1. Every run, and every copy between layouts, is queued with the group's mutex held: forward and backward of one executor follow each
 //    other without another run between them, or backward says so.
@@ -49,14 +55,16 @@ uint32_t State::need_graph(Part part, const char* call, Here here) const {
               here);
 }
 
-std::vector<Binding> State::bindings_of(uint32_t graph, bool brought_only) const {
+std::vector<Binding> State::bindings_of(Part part, bool brought_only) const {
+  using engine::Forget;
+  const uint32_t graph = graph_of(part);
   std::vector<Binding> bindings;
   for (const plan::Binding& binding : view.inputs(view.graph(graph))) {
     const std::string input = view.text(binding.name);
     for (const std::vector<InputSlot>* slots : {&inputs, &report_inputs}) {
       for (const InputSlot& slot : *slots) {
         const bool own = slots == &inputs ? graph != graph_of(Part::report) : graph == graph_of(Part::report);
-        if (own && slot.name == input) bindings.push_back({binding.buffer, slot.place});
+        if (own && slot.name == input) bindings.push_back({binding.buffer, slot.place, Forget::nothing});
       }
     }
   }
@@ -66,11 +74,13 @@ std::vector<Binding> State::bindings_of(uint32_t graph, bool brought_only) const
     for (const GradientSlot& gradient : gradients) {
       if (gradient.result == i && gradient.request == GradientRequest::add) place = &gradient.fresh;
     }
-    bindings.push_back({results[i].buffer, *place});
+    // Backward reads what forward(true) made.
+    const bool anew = part != Part::backward || results[i].kind == plan::OutputKind::gradient;
+    bindings.push_back({results[i].buffer, *place, anew ? Forget::everything : Forget::nothing});
   }
   for (const TensorSlot& slot : tensors) {
     if (brought_only && !slot.brought && !slot.is_copy()) continue;
-    bindings.push_back({slot.tensor.buffer, slot.place});
+    bindings.push_back({slot.tensor.buffer, slot.place, Forget::passing});
   }
   return bindings;
 }
@@ -90,7 +100,8 @@ std::shared_ptr<GraphPart> State::make_part(Part which, bool brought_only, Here 
     keep = live_items(view, index, graph.backward_item, plan::kNone, wanted);
     selection.keep = keep.data();
   }
-  auto made = GraphPart::create(*program, view, index, selection, *storage, *group, bindings_of(index, brought_only));
+  auto made = GraphPart::create(*program, view, index, selection, *storage, *group, bindings_of(which, brought_only),
+                                which != Part::backward);
   if (!made.ok()) throw Error(absl::StrCat("executor: model '", name, "': ", made.status().message()), here);
   return *std::move(made);
 }
@@ -98,7 +109,7 @@ std::shared_ptr<GraphPart> State::make_part(Part which, bool brought_only, Here 
 std::shared_ptr<GraphPart> State::part(Part which, Here here) {
   std::shared_ptr<GraphPart>& slot = parts_[static_cast<size_t>(which)];
   if (slot != nullptr) return slot;
-  group->engine().wait(group->memory()).IgnoreError();  // invariant 3; an error is for those who read
+  group->engine().wait(group->memory(), /*tells=*/false).IgnoreError();  // invariant 3; an error is for those who read
   return slot = make_part(which, /*brought_only=*/false, here);
 }
 
@@ -113,7 +124,7 @@ std::shared_ptr<PendingRun> State::run(const Lock&, std::shared_ptr<GraphPart> p
   run->step = step;
   run->n = rows;
   run->watched = watched;
-  settle_failure();
+  if (was_told()) recover();
   if (!first_values) fresh_copies();
   told.clear();
   part->push(*group, run);
@@ -123,25 +134,20 @@ std::shared_ptr<PendingRun> State::run(const Lock&, std::shared_ptr<GraphPart> p
   return run;
 }
 
-// After a run that failed: what is computed anew in every run forgets the error. What is kept forgets it only if the user was told.
-void State::settle_failure() {
-  engine::Engine& engine = group->engine();
-  if (group->failed.exchange(false, std::memory_order_relaxed)) engine.recover(group->memory());
-  if (!failed.exchange(false, std::memory_order_relaxed)) return;
-  bool was_told = std::exchange(reported, false);
-  const auto heard = [](const Place& place) { return place.chunk->failed.load(std::memory_order_relaxed); };
-  for (const ndarray::ChunkRef& chunk : told) was_told |= chunk->failed.load(std::memory_order_relaxed);
-  for (const TensorSlot& slot : tensors) was_told |= heard(slot.shared->place);
-  for (const Result& result : results) {
-    was_told |= heard(result.place);
-    engine.recover(result.place.chunk->variable);
-  }
-  for (const GradientSlot& gradient : gradients) {
-    if (gradient.request == GradientRequest::add) engine.recover(gradient.fresh.chunk->variable);
-  }
-  if (was_told) recover();
+// Has the user been told of a failure since the last run?
+bool State::was_told() {
+  bool told_now = std::exchange(reported, false);
+  // Relaxed: set by a reader on this thread, or one that told this thread of it.
+  const auto heard = [&](ndarray::Chunk& chunk) {
+    if (chunk.failed.load(std::memory_order_relaxed)) told_now |= chunk.failed.exchange(false, std::memory_order_relaxed);
+  };
+  for (const ndarray::ChunkRef& chunk : told) heard(*chunk);
+  for (const TensorSlot& slot : tensors) heard(*slot.shared->place.chunk);
+  for (const Result& result : results) heard(*result.place.chunk);
+  return told_now;
 }
 
+// In program order, so that it need not wait.
 void State::recover() {
   for (const TensorSlot& slot : tensors) {
     group->engine().recover(slot.place.chunk->variable);
@@ -202,7 +208,34 @@ std::shared_ptr<PendingRun> State::run_forward(const Lock& lock, uint32_t graph,
   saved_run = group->runs;
   saved_rows = last_rows = rows;
   last_graph = graph;
+  note_versions();
   return pending;
+}
+
+// f(what it is, its name, the chunk that users write to, the chunk that runs read) for all that forward(true) reads and backward may read again.
+template <typename F>
+void State::each_source(F f) const {
+  for (const InputSlot& slot : inputs) {
+    if (slot.head_of.empty()) f("input", slot.name, slot.place.chunk, slot.place.chunk);
+  }
+  for (const TensorSlot& slot : tensors) f(slot.trained ? "parameter" : "tensor", slot.tensor.name, slot.shared->place.chunk, slot.place.chunk);
+}
+
+void State::note_versions() {
+  saved_versions.clear();
+  each_source([&](const char*, const std::string&, const ndarray::ChunkRef& written, const ndarray::ChunkRef&) {
+    saved_versions.push_back(written->version());
+  });
+}
+
+void State::check_versions(Here here) const {
+  const std::vector<ndarray::ChunkRef>& read = parts_[static_cast<size_t>(Part::backward)]->read();
+  size_t i = 0;
+  each_source([&](const char* what, const std::string& source, const ndarray::ChunkRef& written, const ndarray::ChunkRef& used) {
+    const bool same = written->version() == saved_versions[i++];
+    if (same || std::find(read.begin(), read.end(), used) == read.end()) return;
+    throw Error(absl::StrCat("backward: the ", what, " '", source, "' was written to after forward(true): gradients need what was there"), here);
+  });
 }
 
 void State::check_saved(const Lock&, Here here) const {
@@ -282,8 +315,9 @@ void State::backward(const std::vector<HeadGradient>& heads, Here here) {
     Lock lock(group->mutex);
     check_saved(lock, here);
   }
-  set_heads(heads, here);
   part(Part::backward, here);
+  check_versions(here);
+  set_heads(heads, here);
   std::shared_ptr<PendingRun> pending;
   {
     Lock lock(group->mutex);
@@ -319,6 +353,7 @@ void State::add_gradients() {
     if (gradient.request != GradientRequest::add) continue;
     const Result& result = results[gradient.result];
     const plan::Buffer& buffer = view.buffer(result.buffer);
+    group->engine().recover(result.place.chunk->variable, engine::Forget::passing);  // a sum goes on without the run that failed
     NDArray sum = array_of(result.place, buffer, saved_rows);
     sum += array_of(gradient.fresh, buffer, saved_rows);
   }

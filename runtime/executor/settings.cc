@@ -81,9 +81,22 @@ void State::watch(const std::string& pattern, std::function<void(const std::stri
   if (monitors.empty()) return;
   watched.resize(view.buffers().size());
   for (size_t i = 0; i < watched.size(); ++i) {
-    const char* buffer = view.text(view.buffers()[i].name);
-    for (const Monitor& monitor : monitors) watched[i] |= *buffer != '\0' && matches(monitor.pattern.c_str(), buffer);
+    const std::string shown = shown_name(static_cast<uint32_t>(i));
+    for (const Monitor& monitor : monitors) watched[i] |= !shown.empty() && matches(monitor.pattern.c_str(), shown.c_str());
   }
+}
+
+std::string State::shown_name(uint32_t buffer) const {
+  const std::string own = view.text(view.buffer(buffer).name);
+  for (const GradientSlot& gradient : gradients) {
+    if (results[gradient.result].buffer == buffer) return absl::StrCat(own, ".gradient");
+  }
+  if (view.buffer(buffer).space != plan::Space::arena) return own;
+  // In the arena, what is called like an input or a parameter is a copy of it in another layout.
+  for (const TensorSlot& slot : tensors) {
+    if (slot.tensor.name == own) return "";
+  }
+  return find_input(own) != nullptr ? "" : own;
 }
 
 void State::give_seen(const std::shared_ptr<PendingRun>& run, Here here) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -97,6 +96,7 @@ struct State : std::enable_shared_from_this<State> {
   View gradient(const std::string& name, Here here);
   NDArray array_of(const Place& place, const plan::Buffer& buffer, int64_t rows) const;
   std::string names_text() const;  // of all that operator[] knows
+  std::string shown_name(uint32_t buffer) const;  // what monitors call it; empty: it is not shown
 
   // ---- tensors.cc
   void open_tensors(Here here);
@@ -128,8 +128,8 @@ struct State : std::enable_shared_from_this<State> {
   int64_t last_rows = 0;                // with so many samples
   uint64_t saved_run = 0;               // the run of the group that left values for backward; 0: none
   int64_t saved_rows = 0;
+  std::vector<uint64_t> saved_versions;  // after forward(true), of what it read (each_source)
   std::vector<ndarray::ChunkRef> told;  // chunks of the arrays given out since the last run
-  std::atomic<bool> failed{false};      // a run failed since its results were recovered. Relaxed, as in Group
   bool reported = false;                // a failure has been thrown to the user by the executor itself
 
  private:
@@ -138,6 +138,7 @@ struct State : std::enable_shared_from_this<State> {
   void open_inputs();
   void open_results();
   Place place_of(const std::string& name, uint32_t buffer);  // where the Plan puts it
+  Place place_of_result(const Result& result);
 
   // ---- runs.cc
   using Lock = std::unique_lock<std::mutex>;  // of the group
@@ -145,16 +146,21 @@ struct State : std::enable_shared_from_this<State> {
   uint32_t need_graph(Part part, const char* call, Here here) const;
   std::shared_ptr<GraphPart> part(Part which, Here here);
   std::shared_ptr<GraphPart> make_part(Part which, bool brought_only, Here here);
-  std::vector<Binding> bindings_of(uint32_t graph, bool brought_only) const;
+  std::vector<Binding> bindings_of(Part part, bool brought_only) const;
   int64_t agreed_rows(uint32_t graph, const char* call, Here here) const;
   void set_heads(const std::vector<HeadGradient>& heads, Here here);
   std::shared_ptr<PendingRun> run(const Lock&, std::shared_ptr<GraphPart> part, int64_t rows, uint64_t step, bool first_values = false);
   std::shared_ptr<PendingRun> run_forward(const Lock&, uint32_t graph, int64_t rows);
   void check_saved(const Lock&, Here here) const;
+  template <typename F>
+  void each_source(F f) const;
+  void note_versions();
+  // Has nothing that backward reads again been written to since forward(true)?
+  void check_versions(Here here) const;
   std::shared_ptr<PendingRun> run_backward(const Lock&, Here here);
   void run_graph(Part which, const char* call, Here here);
   void add_gradients();
-  void settle_failure();
+  bool was_told();
   void fresh_copies();
   void return_copies(const GraphPart& part);
   void give_seen(const std::shared_ptr<PendingRun>& run, Here here);
@@ -166,6 +172,10 @@ struct State : std::enable_shared_from_this<State> {
 
   std::array<std::shared_ptr<GraphPart>, kParts> parts_;
 };
+
+// Are they one tensor by dtype and extents; and in one layout?
+bool same_tensor(const plan::Buffer& a, const plan::Buffer& b);
+bool same_layout(const plan::Buffer& a, const plan::Buffer& b);
 
 // "'image', 'label'".
 std::string quoted_list(const std::vector<std::string>& names);

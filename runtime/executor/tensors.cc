@@ -15,14 +15,6 @@ std::string described(const plan::Buffer& buffer) {
   return absl::StrCat(ndarray::text(io::shape_of(buffer)), " ", core::dtype_name(buffer.dtype));
 }
 
-bool same_tensor(const plan::Buffer& a, const plan::Buffer& b) {
-  return a.dtype == b.dtype && a.rank == b.rank && std::equal(a.dims, a.dims + a.rank, b.dims);
-}
-
-bool same_layout(const plan::Buffer& a, const plan::Buffer& b) {
-  return a.block_axis == b.block_axis && a.block == b.block && std::equal(a.order, a.order + a.rank, b.order);
-}
-
 std::vector<io::ProgramTensor> tensors_of(const State& state) {
   std::vector<io::ProgramTensor> list;
   for (const TensorSlot& slot : state.tensors) list.push_back(slot.tensor);
@@ -30,6 +22,14 @@ std::vector<io::ProgramTensor> tensors_of(const State& state) {
 }
 
 }  // namespace
+
+bool same_tensor(const plan::Buffer& a, const plan::Buffer& b) {
+  return a.dtype == b.dtype && a.rank == b.rank && std::equal(a.dims, a.dims + a.rank, b.dims);
+}
+
+bool same_layout(const plan::Buffer& a, const plan::Buffer& b) {
+  return a.block_axis == b.block_axis && a.block == b.block && std::equal(a.order, a.order + a.rank, b.order);
+}
 
 void State::open_tensors(Here here) {
   std::lock_guard lock(group->mutex);
@@ -69,8 +69,8 @@ void State::relayout(TensorSlot& slot, bool to_shared) {
   Place& from = to_shared ? slot.place : slot.shared->place;
   Place& to = to_shared ? slot.shared->place : slot.place;
   ndarray::begin_write(*to.chunk);
-  group->engine().recover(group->scratch().variable());  // it carries the error of whoever used it before
-  group->engine().push({.name = "copy to another layout"}, {from.chunk->variable}, {to.chunk->variable, group->scratch().variable()},
+  // Both are written anew: the scratch memory carries the error of whoever used it before.
+  group->engine().push({.name = "copy to another layout", .anew = true}, {from.chunk->variable}, {to.chunk->variable, group->scratch().variable()},
                        [self = shared_from_this(), &slot, to_shared]() -> absl::Status {
                          const plan::Buffer &own = self->view.buffer(slot.tensor.buffer), &shared = slot.shared->form;
                          absl::StatusOr<void*> plain = self->group->scratch().get(core::plain_bytes(own, 0));
@@ -131,7 +131,9 @@ void State::save(const std::string& path, Here here) {
   }
   for (const TensorSlot& slot : tensors) {
     absl::Status status = group->engine().wait(slot.place.chunk->variable);
-    if (!status.ok()) throw Error(absl::StrCat("save: ", slot.tensor.name, ": ", status.message()), here);
+    if (status.ok()) continue;
+    reported = true;
+    throw Error(absl::StrCat("save: ", slot.tensor.name, ": ", status.message()), here);
   }
   const io::TensorPlace place = [this](const io::ProgramTensor& tensor) -> void* {
     for (const TensorSlot& slot : tensors) {

@@ -42,6 +42,7 @@ struct Filling {
   const InputSlot* slot;
   std::shared_ptr<State> state;
   int64_t rows;
+  Here here;  // of the assignment
 
   absl::Status operator()() const {
     const plan::Buffer& buffer = state->view.buffer(slot->buffer);
@@ -51,7 +52,8 @@ struct Filling {
     if (wrong >= 0) {
       const double value = core::read_scalar(buffer.dtype, values + wrong * core::dtype_bytes(buffer.dtype));
       return absl::InvalidArgumentError(
-          absl::StrCat("input '", slot->name, "' holds ", value, " at element ", wrong, ", expected 0 <= value < ", buffer.upper_bound));
+          absl::StrCat("input '", slot->name, "' holds ", value, " at element ", wrong, ", expected 0 <= value < ", buffer.upper_bound,
+                       ndarray::called_at(here)));
     }
     core::pack(buffer, rows, values, slot->place.memory);
     return absl::OkStatus();
@@ -137,12 +139,12 @@ void State::assign(const TensorName& wanted, const NDArray& array) {
   }
   const bool foreign = from.chunk->engine != &engine;
   if (foreign) source.wait(here);
-  engine.recover(slot->place.chunk->variable);
   ndarray::begin_write(*slot->place.chunk);
   const engine::Traits traits = {.name = "input",
                                  .lane = engine::Lane::copy,
-                                 .cheap = static_cast<int64_t>(core::plain_bytes(buffer, rows)) <= kCheapBytes};
-  Filling fill{from.chunk, from.offset * core::dtype_bytes(from.dtype), slot, shared_from_this(), rows};
+                                 .cheap = static_cast<int64_t>(core::plain_bytes(buffer, rows)) <= kCheapBytes,
+                                 .anew = true};
+  Filling fill{from.chunk, from.offset * core::dtype_bytes(from.dtype), slot, shared_from_this(), rows, here};
   if (foreign) {
     engine.push(traits, {}, {slot->place.chunk->variable}, std::move(fill));
   } else {

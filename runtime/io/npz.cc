@@ -50,6 +50,11 @@ struct TypeCode {
 constexpr TypeCode kTypeCodes[] = {{"<f4", DType::f32}, {"<f8", DType::f64},     {"<f2", DType::f16}, {"|u1", DType::u8},
                                    {"|i1", DType::i8},  {"|b1", DType::boolean}, {"<i4", DType::i32}, {"<i8", DType::i64}};
 
+// How the numbers lie in the file.
+struct Stored {
+  bool fortran = false, big_endian = false;
+};
+
 // The text after `'key':` in the header's dictionary, from the first character that is no blank.
 std::string value_after(const std::string& header, const std::string& key) {
   size_t at = header.find("'" + key + "'");
@@ -60,7 +65,7 @@ std::string value_after(const std::string& header, const std::string& key) {
   return at == std::string::npos ? "" : header.substr(at);
 }
 
-absl::Status parse_header(const std::string& header, const std::string& place, NpyArray* array) {
+absl::Status parse_header(const std::string& header, const std::string& place, NpyArray* array, Stored* stored) {
   const std::string type = value_after(header, "descr");
   if (!type.empty() && type[0] == '[') {
     const std::string fields = type.substr(0, type.find(']') + 1);
@@ -72,7 +77,10 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
   if (type.size() < 3 || order.empty() || shape.empty() || shape[0] != '(' || close == std::string::npos) {
     return damaged(place, "the NPY header is damaged");
   }
-  const std::string code = type[0] == '\'' ? type.substr(1, type.find('\'', 1) - 1) : type.substr(0, type.find(','));
+  std::string code = type[0] == '\'' ? type.substr(1, type.find('\'', 1) - 1) : type.substr(0, type.find(','));
+  const std::string as_given = code;
+  stored->big_endian = code[0] == '>';
+  if (stored->big_endian) code[0] = '<';
   bool known = false;
   for (const TypeCode& entry : kTypeCodes) {
     if (code != entry.code) continue;
@@ -81,8 +89,8 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
   }
   if (!known)
     return absl::UnimplementedError(
-        absl::StrCat(place, ": NumPy type '", printable(code, kMostShown), "'; supported: f4 f8 f2 u1 i1 b1 i4 i8, little-endian"));
-  if (order.rfind("True", 0) == 0) return absl::UnimplementedError(absl::StrCat(place, ": Fortran order; save it in C order"));
+        absl::StrCat(place, ": NumPy type '", printable(as_given, kMostShown), "'; supported: f4 f8 f2 u1 i1 b1 i4 i8"));
+  stored->fortran = order.rfind("True", 0) == 0;
 
   uint64_t elements = 1;
   size_t at = 1;
@@ -104,6 +112,25 @@ absl::Status parse_header(const std::string& header, const std::string& place, N
   return absl::OkStatus();
 }
 
+// The elements of `array`, row-major, from those in Fortran's order: the first axis runs fastest.
+void order_by_rows(NpyArray* array) {
+  const size_t bytes = static_cast<size_t>(core::dtype_bytes(array->dtype)), rank = array->shape.size();
+  std::string rows(array->bytes.size(), '\0');
+  std::vector<int64_t> at(rank, 0);  // the indices of the element that comes next in the file
+  for (size_t source = 0; source < rows.size(); source += bytes) {
+    int64_t place = 0;
+    for (size_t axis = 0; axis < rank; ++axis) place = place * array->shape[axis] + at[axis];
+    std::memcpy(&rows[static_cast<size_t>(place) * bytes], &array->bytes[source], bytes);
+    for (size_t axis = 0; axis < rank && ++at[axis] == array->shape[axis]; ++axis) at[axis] = 0;
+  }
+  array->bytes = std::move(rows);
+}
+
+void swap_bytes(NpyArray* array) {
+  const auto bytes = static_cast<int64_t>(core::dtype_bytes(array->dtype));
+  for (auto element = array->bytes.begin(); element != array->bytes.end(); element += bytes) std::reverse(element, element + bytes);
+}
+
 struct Entry {
   std::string name;
   uint16_t method;
@@ -113,7 +140,9 @@ struct Entry {
 
 // Where the central directory starts and how many entries it has.
 absl::Status find_directory(const std::string& file, const std::string& path, uint64_t* start, uint64_t* count) {
-  if (file.size() < 22 || load<uint32_t>(file, 0) != kLocalHeader) return damaged(path, "byte 0: this is not an NPZ (zip) file");
+  const uint32_t magic = file.size() < 22 ? 0 : load<uint32_t>(file, 0);
+  // An archive without entries is its end alone.
+  if (magic != kLocalHeader && magic != kEndOfDirectory) return damaged(path, "byte 0: this is not an NPZ (zip) file");
   uint64_t end = file.size() - 22;
   while (load<uint32_t>(file, end) != kEndOfDirectory) {
     if (end == 0 || file.size() - end > 22 + 65535)
@@ -200,13 +229,16 @@ absl::StatusOr<NpyArray> parse_npy(const std::string& bytes, const std::string& 
   const uint64_t length = version == 1 ? load<uint16_t>(bytes, 8) : load<uint32_t>(bytes, 8);
   if (length > bytes.size() - text) return damaged(place, absl::StrCat("byte ", bytes.size(), ": the NPY header ends early"));
   NpyArray array;
-  if (absl::Status status = parse_header(bytes.substr(text, length), place, &array); !status.ok()) return status;
+  Stored stored;
+  if (absl::Status status = parse_header(bytes.substr(text, length), place, &array, &stored); !status.ok()) return status;
   uint64_t expected = core::dtype_bytes(array.dtype);
   for (int64_t extent : array.shape) expected *= static_cast<uint64_t>(extent);
   if (bytes.size() - text - length != expected) {
     return damaged(place, absl::StrCat("byte ", bytes.size(), ": the array should end at byte ", text + length + expected));
   }
   array.bytes = bytes.substr(text + length);
+  if (stored.fortran && array.shape.size() > 1) order_by_rows(&array);
+  if (stored.big_endian) swap_bytes(&array);
   return array;
 }
 
@@ -218,7 +250,7 @@ absl::StatusOr<std::vector<NpzEntry>> read_npz_entries(const std::string& path) 
   std::vector<NpzEntry> arrays;
   for (const Entry& entry : *entries) {
     const std::string name = entry.name.substr(0, entry.name.rfind(".npy"));
-    const std::string place = absl::StrCat(path, ": array '", name, "'");
+    const std::string place = absl::StrCat(path, ": array '", printable(name, kMostShown), "'");
     auto bytes = read_entry(*file, entry, place);
     auto array = bytes.ok() ? parse_npy(*bytes, place) : bytes.status();
     if (!array.ok() && array.status().code() != absl::StatusCode::kUnimplemented) return array.status();
@@ -254,13 +286,21 @@ std::string npy_bytes(const NpyArray& array) {
   return out + header + array.bytes;
 }
 
-std::string npz_bytes(const std::vector<std::pair<std::string, NpyArray>>& arrays) {
-  constexpr uint16_t kVersion = 20, kDate = (0 << 9) | (1 << 5) | 1;
+absl::StatusOr<std::string> npz_bytes(const std::vector<std::pair<std::string, NpyArray>>& arrays, const std::string& path) {
+  constexpr uint16_t kVersion = 20, kDate = (0 << 9) | (1 << 5) | 1, kNamesAreUtf8 = 1 << 11;
+  constexpr size_t kMostNameBytes = 65535 - 4, kMostArrays = 65534;
+  if (arrays.size() > kMostArrays) return damaged(path, absl::StrCat(arrays.size(), " arrays: an .npz file holds at most ", kMostArrays));
   std::string out, directory;
   for (const auto& [name, array] : arrays) {
+    const std::string shown = printable(name, kMostShown);
+    if (!is_utf8(name)) return damaged(path, absl::StrCat("the name '", shown, "' is no UTF-8"));
+    if (name.size() > kMostNameBytes) {
+      return damaged(path, absl::StrCat("the name '", shown, "' has ", name.size(), " bytes: an .npz file takes at most ", kMostNameBytes));
+    }
+    const bool ascii = std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
     const std::string entry = name + ".npy", data = npy_bytes(array);
     std::string facts;  // what the local and the central header share
-    for (uint16_t value : {kVersion, uint16_t{0}, uint16_t{0}, uint16_t{0}, kDate}) store(&facts, value);
+    for (uint16_t value : {kVersion, ascii ? uint16_t{0} : kNamesAreUtf8, uint16_t{0}, uint16_t{0}, kDate}) store(&facts, value);
     store(&facts, static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size())));
     store(&facts, static_cast<uint32_t>(data.size()));
     store(&facts, static_cast<uint32_t>(data.size()));

@@ -16,8 +16,8 @@ struct NpyArray {
   std::string bytes;  // row-major, little-endian
 };
 
-// Reads NPY version 1, 2 or 3. `place` names the data in errors.
-// Error: wrong magic, damaged header, Fortran order, big-endian, another type than f32 f64 f16 i8 u8 bool i32 i64, truncated.
+// Reads NPY version 1, 2 or 3; arrays in Fortran's order and big-endian ones are turned into row-major, little-endian. `place` names the data in
+// errors. Error: wrong magic, damaged header, another type than f32 f64 f16 i8 u8 bool i32 i64, truncated.
 absl::StatusOr<NpyArray> parse_npy(const std::string& bytes, const std::string& place);
 
 // An array of an archive. An error (unimplemented) if it is of a kind that is not read.
@@ -35,6 +35,7 @@ absl::StatusOr<std::vector<std::pair<std::string, NpyArray>>> read_npz(const std
 // The bytes of an NPY (version 1) file and of an archive of stored entries, dated 1980-01-01: same arrays, same bytes.
 // Requires: no bf16, which NumPy does not have; of an archive: less than 4 GiB in all.
 std::string npy_bytes(const NpyArray& array);
-std::string npz_bytes(const std::vector<std::pair<std::string, NpyArray>>& arrays);
+// Error: a name that is no UTF-8 or too long, more arrays than an archive can hold: `path` names it.
+absl::StatusOr<std::string> npz_bytes(const std::vector<std::pair<std::string, NpyArray>>& arrays, const std::string& path);
 
 }  // namespace mxc::io

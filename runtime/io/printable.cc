@@ -46,4 +46,15 @@ std::string printable(const std::string& text, size_t most) {
   return out;
 }
 
+bool is_utf8(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const bool control = first == 0xc2 && at + 1 < text.size() && within(static_cast<unsigned char>(text[at + 1]), 0x80, 0x9f);
+    const size_t length = first < 0x80 ? 1 : control ? 2 : character(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
 }  // namespace mxc::io

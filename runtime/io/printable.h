@@ -14,4 +14,7 @@ constexpr size_t kMostShown = 60;
 // bytes: cut there, with "..." for the rest.
 std::string printable(const std::string& text, size_t most = std::string::npos);
 
+// Is it well-formed UTF-8? Control characters are.
+bool is_utf8(const std::string& text);
+
 }  // namespace mxc::io

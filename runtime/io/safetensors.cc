@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core/plan_view.h"
 #include "runtime/io/atomic_file.h"
+#include "runtime/io/printable.h"
 #include "runtime/io/read_file.h"
 
 namespace mxc::io {
@@ -204,6 +205,7 @@ absl::Status write_safetensors(const std::string& path, const TensorFile& file) 
   std::vector<Piece> pieces(2);
   uint64_t at = 0;
   for (const Tensor& tensor : file.tensors) {
+    if (!is_utf8(tensor.name)) return fault(path, absl::StrCat("the name '", printable(tensor.name, kMostShown), "' is no UTF-8"));
     if (tensor.name == kMetadata) return fault(path, absl::StrCat("a tensor cannot be called '", kMetadata, "'"));
     if (header.contains(tensor.name)) return fault(path, absl::StrCat("two tensors are called '", tensor.name, "'"));
     const char* type = "";
@@ -214,7 +216,6 @@ absl::Status write_safetensors(const std::string& path, const TensorFile& file) 
     at += tensor.size();
     add_pieces(tensor, &pieces);
   }
-  // Invalid UTF-8 in a name is replaced instead of thrown at.
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // the data start at a multiple of 8
   const uint64_t length = text.size();

@@ -12,6 +12,10 @@ using namespace ndarray;
 
 namespace {
 
+bool is_float(plan::DType dtype) {
+  return dtype == plan::DType::f32 || dtype == plan::DType::f64 || dtype == plan::DType::f16 || dtype == plan::DType::bf16;
+}
+
 // Whether a held product may be added or subtracted in the same pass.
 enum class Fusion { none, add, subtract };
 
@@ -223,16 +227,30 @@ NDArray where(NDArray condition, ArrayOperand a, ArrayOperand b, Here here) {
 
 NDArray clip(NDArray x, Number low, Number high, Here here) {
   if (low.real > high.real) fail("clip", absl::StrCat("low = ", low.real, " is above high = ", high.real), here);
+  const plan::DType dtype = get(x, "clip", here).dtype;
+  if (dtype == plan::DType::boolean) fail("clip", "is not defined for bool", here);
+  for (const Number end : {low, high}) element_bits("clip", end, dtype, here);
   return minimum({maximum({std::move(x), here}, {low, here}, here), here}, {high, here}, here);
 }
 
+namespace {
+
+void check_float(const char* op, const NDArray& x, Here here) {
+  const plan::DType dtype = get(x, op, here).dtype;
+  if (!is_float(dtype)) fail(op, absl::StrCat("is not defined for ", type_name(dtype)), here);
+}
+
+}  // namespace
+
 NDArray leaky_relu(NDArray x, double slope, Here here) {
+  check_float("leaky_relu", x, here);
   const ArrayOperand input(x, here);
   NDArray scaled = input * ArrayOperand(slope, here), positive = input > ArrayOperand(0, here);
   return where(std::move(positive), {std::move(x), here}, {std::move(scaled), here}, here);
 }
 
 NDArray elu(NDArray x, double alpha, Here here) {
+  check_float("elu", x, here);
   const ArrayOperand input(x, here), one(1, here), zero(0, here);
   NDArray less_one = ArrayOperand(exp(x, here), here) - one;
   NDArray below = ArrayOperand(std::move(less_one), here) * ArrayOperand(alpha, here), positive = input > zero;

@@ -93,6 +93,10 @@ DType from_plan(plan::DType dtype) {
   return static_cast<DType>(i);
 }
 
+std::string called_at(Here here) {
+  return absl::StrCat(" (called at ", here.file_name(), ":", here.line(), ":", here.column(), ")");
+}
+
 void fail(const char* op, const std::string& text, Here here) { throw Error(absl::StrCat(op, ": ", text), here); }
 
 int checked_axis(const char* op, int64_t axis, int rank, Here here) {

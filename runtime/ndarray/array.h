@@ -85,6 +85,9 @@ DType from_plan(plan::DType dtype);
 inline const char* type_name(plan::DType dtype) { return to_string(from_plan(dtype)); }
 inline int64_t bytes_of(plan::DType dtype) { return core::dtype_bytes(dtype); }
 
+// " (called at train.cpp:12:7)", for the message of an operation that may fail when it runs.
+std::string called_at(Here here);
+
 // Throws Error("OP: TEXT").
 [[noreturn]] void fail(const char* op, const std::string& text, Here here);
 

@@ -25,6 +25,7 @@ struct Reader {
   bool wide;       // i64, else i32
   int64_t extent;  // of the axis
   Dims shape;      // of the indices, for the message
+  Here here;       // of the call, for the message
 
   int64_t given(int64_t place) const {
     const char* element = static_cast<const char*>(chunk->memory) + at + place * (wide ? 8 : 4);
@@ -52,12 +53,12 @@ struct Reader {
       where[axis] = rest % shape[axis];
       rest /= shape[axis];
     }
-    return absl::OutOfRangeError(absl::StrCat("index ", given(place), " at ", text(where), " is outside of an axis of ", extent));
+    return absl::OutOfRangeError(absl::StrCat("index ", given(place), " at ", text(where), " is outside of an axis of ", extent, called_at(here)));
   }
 };
 
-Reader reader(const Array& indices, int64_t extent) {
-  return {indices.chunk, indices.offset * bytes_of(indices.dtype), indices.dtype == plan::DType::i64, extent, indices.shape};
+Reader reader(const Array& indices, int64_t extent, Here here) {
+  return {indices.chunk, indices.offset * bytes_of(indices.dtype), indices.dtype == plan::DType::i64, extent, indices.shape, here};
 }
 
 absl::Status not_ready(const Chunk& out) {
@@ -164,7 +165,7 @@ NDArray take(NDArray x, NDArray given, Axis along, Here here) {
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   const int64_t bytes = bytes_of(from.dtype);
-  auto body = std::make_unique<Take>(Take{reader(places, from.shape[axis]), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
+  auto body = std::make_unique<Take>(Take{reader(places, from.shape[axis], here), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
                                           places.elements, product(from.shape, axis + 1, rank) * bytes});
   ndarray::push("take", from.chunk, places.chunk, to.chunk, to.elements, std::move(body));
   return out;
@@ -182,7 +183,7 @@ NDArray gather(NDArray x, NDArray given, Axis along, Here here) {
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   const int64_t bytes = bytes_of(from.dtype);
-  auto body = std::make_unique<Pick>(Pick{reader(places, from.shape[axis]), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
+  auto body = std::make_unique<Pick>(Pick{reader(places, from.shape[axis], here), from.chunk, to.chunk, from.offset * bytes, product(from.shape, 0, axis),
                                           places.shape[axis], product(from.shape, axis + 1, rank), bytes, false});
   ndarray::push("gather", from.chunk, places.chunk, to.chunk, to.elements, std::move(body));
   return out;
@@ -203,7 +204,7 @@ NDArray scatter(NDArray x, NDArray given, ArrayOperand values, Axis along, Here 
   const Array& from = *Access::peek(spread);
   if (places.elements == 0) return out;
   const int64_t bytes = bytes_of(base.dtype);
-  auto body = std::make_unique<Pick>(Pick{reader(places, base.shape[axis]), from.chunk, to.chunk, 0, product(base.shape, 0, axis), places.shape[axis],
+  auto body = std::make_unique<Pick>(Pick{reader(places, base.shape[axis], here), from.chunk, to.chunk, 0, product(base.shape, 0, axis), places.shape[axis],
                                           product(base.shape, axis + 1, rank), bytes, true});
   ndarray::push("scatter", from.chunk, places.chunk, to.chunk, places.elements, std::move(body));
   return out;
@@ -219,7 +220,7 @@ NDArray one_hot(NDArray given, int64_t depth, DType dtype, Here here) {
   NDArray out = new_result(places, type, checked_shape("one_hot", extents, type, here));
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
-  auto body = std::make_unique<OneHot>(OneHot{reader(places, depth), to.chunk, places.elements, depth, bytes_of(type), element_bits("one_hot", 1, type, here)});
+  auto body = std::make_unique<OneHot>(OneHot{reader(places, depth, here), to.chunk, places.elements, depth, bytes_of(type), element_bits("one_hot", 1, type, here)});
   ndarray::push("one_hot", places.chunk, places.chunk, to.chunk, to.elements, std::move(body));
   return out;
 }

@@ -48,19 +48,13 @@ struct StridedCopy {
   }
 };
 
-// The chunk's memory, all of it, is about to be written: an error that a reader was told of goes.
-void recover_if_failed(const Array& target, int64_t bytes) {
-  Chunk& chunk = *target.chunk;
-  // Relaxed: set by a reader on this thread, or one that told this thread of it.
-  if (static_cast<uint64_t>(bytes) < chunk.bytes || !chunk.failed.load(std::memory_order_relaxed)) return;
-  chunk.failed.store(false, std::memory_order_relaxed);
-  chunk.engine->recover(chunk.variable);
-}
+// Are so many bytes all of the chunk's memory? Then an error that it carries goes.
+bool is_all(const Array& target, int64_t bytes) { return static_cast<uint64_t>(bytes) >= target.chunk->bytes; }
 
 void copy_run_of_bytes(const Array& target, const Array& values, int64_t bytes) {
-  recover_if_failed(target, bytes);
   begin_write(*target.chunk);
-  target.chunk->engine->push({.name = "copy", .cheap = bytes <= kCheapBytes}, {values.chunk->variable}, {target.chunk->variable},
+  const engine::Traits traits{.name = "copy", .cheap = bytes <= kCheapBytes, .anew = is_all(target, bytes)};
+  target.chunk->engine->push(traits, {values.chunk->variable}, {target.chunk->variable},
                              [from = values.chunk, to = target.chunk, source = values.offset * bytes_of(values.dtype),
                               place = target.offset * bytes_of(target.dtype), bytes]() -> absl::Status {
                                void* out = to->ensure();
@@ -117,9 +111,9 @@ void copy_into(const NDArray& target, const NDArray& values) {
   body->to = to.chunk;
   body->source = {from.offset * body->element_bytes, spread_strides(from.shape, from.strides, to.shape)};
   body->target = {to.offset * body->element_bytes, to.strides};
-  recover_if_failed(to, to.contiguous ? to.elements * body->element_bytes : 0);
+  const int64_t bytes = to.elements * body->element_bytes;
   begin_write(*to.chunk);
-  to.chunk->engine->push({.name = "copy", .cheap = to.elements * body->element_bytes <= kCheapBytes}, {from.chunk->variable},
+  to.chunk->engine->push({.name = "copy", .cheap = bytes <= kCheapBytes, .anew = is_all(to, bytes)}, {from.chunk->variable},
                          {to.chunk->variable}, [body = std::move(body)] { return body->run(); });
 }
 
@@ -132,9 +126,8 @@ void fill_with(const NDArray& target, uint64_t bits) {
     return write_packed(target, values);
   }
   const int64_t element_bytes = bytes_of(to.dtype), bytes = to.elements * element_bytes;
-  recover_if_failed(to, to.contiguous ? bytes : 0);
   begin_write(*to.chunk);
-  const engine::Traits traits{.name = "fill", .cheap = bytes <= kCheapBytes};
+  const engine::Traits traits{.name = "fill", .cheap = bytes <= kCheapBytes, .anew = is_all(to, bytes)};
   const int64_t at = to.offset * element_bytes;
   if (to.contiguous) {
     to.chunk->engine->push(traits, {}, {to.chunk->variable}, [chunk = to.chunk, bits, element_bytes, at, n = to.elements]() -> absl::Status {
@@ -162,6 +155,12 @@ namespace mxc {
 
 using namespace ndarray;
 
+void NDArray::fill(Number value, Here here) const {
+  const Array& to = get(*this, "fill", here);
+  check_writable("fill", to, here);
+  fill_with(*this, element_bits("fill", value, to.dtype, here));
+}
+
 void NDArray::assign(ArrayOperand values, Here here) const {
   const Array& to = get(*this, "assign", here);
   check_writable("assign", to, here);
@@ -175,12 +174,29 @@ void NDArray::assign(ArrayOperand values, Here here) const {
   copy_into(*this, values.array);
 }
 
-void NDArray::fill(Number value, Here here) const { assign(value, here); }
+const ::mxc::View& ::mxc::View::seen(Here here) const {
+  if (!is_copy_) return *this;
+  fail("reshape", absl::StrCat("this one, to ", text(get(*this, "reshape", here).shape), ", is a copy: what is written to it would be lost"), here);
+}
 
-const ::mxc::View& ::mxc::View::operator=(ArrayOperand values) const {
+const ::mxc::View& ::mxc::View::operator=(ArrayOperand values) const& {
   assign(values, values.where);
   return *this;
 }
+
+const ::mxc::View& ::mxc::View::operator=(ArrayOperand values) const&& {
+  seen(values.where).assign(values, values.where);
+  return *this;
+}
+
+const NDArray& ::mxc::View::operator+=(ArrayOperand other) const& { return NDArray::operator+=(std::move(other)); }
+const NDArray& ::mxc::View::operator+=(ArrayOperand other) const&& { return seen(other.where).NDArray::operator+=(std::move(other)); }
+const NDArray& ::mxc::View::operator-=(ArrayOperand other) const& { return NDArray::operator-=(std::move(other)); }
+const NDArray& ::mxc::View::operator-=(ArrayOperand other) const&& { return seen(other.where).NDArray::operator-=(std::move(other)); }
+const NDArray& ::mxc::View::operator*=(ArrayOperand other) const& { return NDArray::operator*=(std::move(other)); }
+const NDArray& ::mxc::View::operator*=(ArrayOperand other) const&& { return seen(other.where).NDArray::operator*=(std::move(other)); }
+const NDArray& ::mxc::View::operator/=(ArrayOperand other) const& { return NDArray::operator/=(std::move(other)); }
+const NDArray& ::mxc::View::operator/=(ArrayOperand other) const&& { return seen(other.where).NDArray::operator/=(std::move(other)); }
 
 ::mxc::View& ::mxc::View::operator=(const ::mxc::View& values) & {
   if (empty()) {
@@ -213,6 +229,7 @@ void NDArray::copy_to(const NDArray& target, Here here) const {
 
 NDArray NDArray::to(Device device, Here here) const {
   const Array& from = get(*this, "to", here);
+  if (device.index < 0) fail("to", absl::StrCat("there is no device ", to_string(device)), here);
   if (from.chunk->device == device) return *this;
   NDArray out = new_result(*from.chunk->engine, device, from.dtype, from.shape);
   copy_into(out, *this);

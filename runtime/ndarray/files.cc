@@ -66,7 +66,9 @@ void save_npz(const std::string& path, const NamedArrays& arrays, Here here) {
     bytes += entries.back().second.bytes.size() + 1024;
   }
   if (bytes >= kMostInArchive) fail("save", absl::StrCat(path, ": an .npz file holds less than 4 GiB: save as .safetensors"), here);
-  write(path, io::npz_bytes(entries), here);
+  const absl::StatusOr<std::string> archive = io::npz_bytes(entries, path);
+  if (!archive.ok()) fail("save", std::string(archive.status().message()), here);
+  write(path, *archive, here);
 }
 
 void save_safetensors(const std::string& path, const NamedArrays& arrays, Here here) {

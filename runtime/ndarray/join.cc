@@ -49,6 +49,7 @@ NDArray stack(const std::vector<NDArray>& arrays, Axis along, Here here) {
   for (const NDArray& array : arrays) {
     const Array& part = get(array, "stack", here);
     if (!(part.shape == first.shape)) fail("stack", absl::StrCat("shapes ", text(first.shape), " and ", text(part.shape), " differ"), here);
+    if (part.shape.size() == plan::kMaxRank) fail("stack", absl::StrCat("arrays of shape ", text(part.shape), " cannot have more axes"), here);
     expanded.push_back(array.expand(axis, here));
   }
   return concat_along("stack", expanded, axis, here);
@@ -83,7 +84,9 @@ NDArray tile(const NDArray& x, const Extents& times, Here here) {
       continue;
     }
     Extents wanted = result.shape(here);
-    wanted[axis] = extent * repeats[axis];
+    if (__builtin_mul_overflow(extent, repeats[axis], &wanted[axis])) {
+      fail("tile", absl::StrCat("axis ", axis, " of shape ", text(array.shape), " repeated ", repeats[axis], " times is too large"), here);
+    }
     NDArray out = new_result(array, array.dtype, checked_shape("tile", wanted, array.dtype, here));
     for (int64_t i = 0; i < repeats[axis]; ++i) copy_into(out.slice(axis, i * extent, (i + 1) * extent, 1, here), result);
     result = out;
@@ -100,7 +103,10 @@ NDArray pad(const NDArray& x, const Padding& padding, Here here) {
   Extents shape = array.shape.vector();
   for (size_t axis = 0; axis < rank; ++axis) {
     if (padding.before[axis] < 0 || padding.after[axis] < 0) fail("pad", absl::StrCat("axis ", axis, " is padded by less than nothing"), here);
-    shape[axis] += padding.before[axis] + padding.after[axis];
+    int64_t* extent = &shape[axis];
+    if (__builtin_add_overflow(*extent, padding.before[axis], extent) || __builtin_add_overflow(*extent, padding.after[axis], extent)) {
+      fail("pad", absl::StrCat("axis ", axis, " is padded by more than an array can hold"), here);
+    }
   }
   NDArray out = new_result(array, array.dtype, checked_shape("pad", shape, array.dtype, here));
   fill_with(out, element_bits("pad", padding.value, array.dtype, here));

@@ -97,11 +97,14 @@ struct Order {
   }
 };
 
+constexpr int64_t kAll = -1;  // as k: the whole axis
+
 // Results that are not wanted stay empty.
 ValuesAndIndices order(const char* name, const NDArray& x, int64_t axis, int64_t k, bool descending, bool wants_values, bool wants_indices,
                        Here here) {
   const Rows rows = rows_along(name, x, axis, here);
   const Array& from = *Access::peek(rows.array);
+  if (k == kAll && std::string_view(name) != "topk") k = rows.length;
   if (k < 0 || k > rows.length) fail(name, absl::StrCat("k is ", k, ", but axis ", rows.axis, " has ", rows.length, " elements"), here);
   Dims shape = from.shape;
   shape[shape.size() - 1] = k;
@@ -129,16 +132,15 @@ ValuesAndIndices order(const char* name, const NDArray& x, int64_t axis, int64_t
 
 namespace mxc {
 
+using ndarray::kAll;
 using ndarray::order;
 
 NDArray sort(NDArray x, Sorting how, Here here) {
-  const int64_t length = x.shape(how.axis, here);
-  return order("sort", x, how.axis, length, how.descending, true, false, here).values;
+  return order("sort", x, how.axis, kAll, how.descending, true, false, here).values;
 }
 
 NDArray argsort(NDArray x, Sorting how, Here here) {
-  const int64_t length = x.shape(how.axis, here);
-  return order("argsort", x, how.axis, length, how.descending, false, true, here).indices;
+  return order("argsort", x, how.axis, kAll, how.descending, false, true, here).indices;
 }
 
 ValuesAndIndices topk(NDArray x, TopK how, Here here) { return order("topk", x, how.axis, how.k, !how.smallest, true, true, here); }

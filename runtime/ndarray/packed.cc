@@ -32,7 +32,7 @@ NDArray unpack_all(const Array& array) {
 // Writes a plain, contiguous array of all elements into packed memory.
 void pack_all(const Array& plain, const Array& target) {
   begin_write(*target.chunk);
-  target.chunk->engine->push({.name = "pack"}, {plain.chunk->variable}, {target.chunk->variable},
+  target.chunk->engine->push({.name = "pack", .anew = true}, {plain.chunk->variable}, {target.chunk->variable},
                              [layout = target.packed, from = plain.chunk, to = target.chunk,
                               at = plain.offset * bytes_of(plain.dtype)]() -> absl::Status {
                                if (to->ensure() == nullptr) return no_memory();

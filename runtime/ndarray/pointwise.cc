@@ -119,6 +119,7 @@ Dims broadcast_shape(const char* op, const NDArray* const* arrays, int count, He
 }
 
 void check_writable(const char* op, const Array& target, Here here) {
+  if (target.elements == 0) return;
   for (int axis = 0; axis < target.shape.size(); ++axis) {
     if (target.strides[axis] == 0 && target.shape[axis] > 1) {
       fail(op, absl::StrCat("the array of shape ", text(target.shape), " is broadcast: it can only be read"), here);

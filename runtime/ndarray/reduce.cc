@@ -204,10 +204,13 @@ NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
 
 NDArray sum(NDArray x, const Reduction& over, Here here) {
   static const Rule rule{"sum", "reduce_sum", "add"};
+  if (get(x, "sum", here).dtype == plan::DType::boolean) x = x.cast(i64, here);
   return reduce(rule, std::move(x), over, here);
 }
 NDArray mean(NDArray x, const Reduction& over, Here here) {
   static const Rule rule{.name = "mean", .runs = "reduce_mean", .combine = "add", .mean = true};
+  const DType dtype = from_plan(get(x, "mean", here).dtype);
+  if (dtype == boolean || dtype == i8 || dtype == u8 || dtype == i32 || dtype == i64) x = x.cast(f64, here);
   return reduce(rule, std::move(x), over, here);
 }
 NDArray reduce_max(NDArray x, const Reduction& over, Here here) {

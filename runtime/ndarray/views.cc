@@ -107,29 +107,35 @@ PublicView NDArray::slice(int64_t axis_given, int64_t from, int64_t to, int64_t 
   return view(base, base.offset + first * base.strides[axis], shape, strides, here);
 }
 
-PublicView NDArray::reshape(const Extents& extents, Here here) const {
-  const Array& base = get(*this, "reshape", here);
+namespace {
+
+PublicView reshaped(const char* op, const NDArray& array, const Extents& extents, Here here) {
+  const Array& base = get(array, op, here);
   Extents known = extents;
   auto unknown = std::find(known.begin(), known.end(), -1);
   if (std::count(known.begin(), known.end(), -1) == 1) {
     *unknown = 1;
-    const int64_t others = count(checked_shape("reshape", known, base.dtype, here));
+    const int64_t others = count(checked_shape(op, known, base.dtype, here));
     *unknown = others > 0 ? base.elements / others : 0;
   }
   const bool negative = std::any_of(known.begin(), known.end(), [](int64_t extent) { return extent < 0; });
-  if (negative || count(checked_shape("reshape", known, base.dtype, here)) != base.elements) {
+  if (negative || count(checked_shape(op, known, base.dtype, here)) != base.elements) {
     const Dims asked = extents.size() <= plan::kMaxRank ? Dims(extents) : Dims();
-    fail("reshape", absl::StrCat("shape ", text(base.shape), " with ", base.elements, " elements cannot become ", text(asked)), here);
+    fail(op, absl::StrCat("shape ", text(base.shape), " with ", base.elements, " elements cannot become ", text(asked)), here);
   }
   const Dims shape(known);
   if (base.contiguous) return view(base, base.offset, shape, row_major(shape), here);
   Dims strides;
   if (strides_for(base.shape, base.strides, shape, &strides)) return view(base, base.offset, shape, strides, here);
-  NDArray plain = copy(here);
-  return view(*Access::peek(plain), 0, shape, row_major(shape), here);
+  NDArray plain = array.copy(here);
+  const Array& copied = *Access::peek(plain);
+  return PublicView(wrap({copied.chunk, copied.dtype, 0, shape, row_major(shape)}), here, /*is_copy=*/true);
 }
 
-PublicView NDArray::flatten(Here here) const { return reshape({-1}, here); }
+}  // namespace
+
+PublicView NDArray::reshape(const Extents& extents, Here here) const { return reshaped("reshape", *this, extents, here); }
+PublicView NDArray::flatten(Here here) const { return reshaped("flatten", *this, {-1}, here); }
 
 PublicView NDArray::transpose(const Extents& axes, Here here) const {
   const Array& base = get(*this, "transpose", here);

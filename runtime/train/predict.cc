@@ -176,7 +176,9 @@ absl::Status write_answers(const std::string& path, const std::vector<Answer>& a
       array.shape.insert(array.shape.end(), answer.shape.begin(), answer.shape.end());
       arrays.emplace_back(answer.name, std::move(array));
     }
-    bytes = io::npz_bytes(arrays);
+    auto archive = io::npz_bytes(arrays, path);
+    if (!archive.ok()) return archive.status();
+    bytes = *std::move(archive);
   }
   return io::write_file_atomically(path, {{bytes.data(), bytes.size()}});
 }

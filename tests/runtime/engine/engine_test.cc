@@ -137,6 +137,79 @@ TEST_P(EveryEngine, ReadingAFailedVariableFailsOnlyWhatIsMutated) {
   EXPECT_TRUE(engine_->wait(b).ok());
 }
 
+TEST_P(EveryEngine, WhatIsWrittenAnewForgetsItsError) {
+  Variable a = engine_->variable("a"), b = engine_->variable("b");
+  engine_->push({}, {}, {a, b}, [] { return absl::InternalError("lost"); });
+  engine_->push({.anew = true}, {}, {a}, ok);
+  EXPECT_TRUE(engine_->wait(a).ok());
+  // What it reads counts, also if it is written, too.
+  engine_->push({.anew = true}, {b}, {a}, ok);
+  engine_->push({.anew = true}, {b}, {b}, ok);
+  EXPECT_EQ(engine_->wait(a).message(), "lost");
+  EXPECT_EQ(engine_->wait(b).message(), "lost");
+}
+
+TEST_P(EveryEngine, ErrorsOfAttemptsPass) {
+  Variable data = engine_->variable("data"), kept = engine_->variable("kept"), derived = engine_->variable("derived");
+  Variable lost = engine_->variable("lost"), both = engine_->variable("both");
+  // The attempt takes over an error that is none of its own; what it leaves passes all the same, and so does what others take over from it.
+  engine_->push({}, {}, {data, lost}, [] { return absl::InternalError("bad data"); });
+  engine_->push_staged({.attempt = true}, {{data, false, 0, 0}, {kept, true, 0, 0}, {lost, true, 0, 0}}, 1, [](uint32_t, uint32_t) { return ok(); });
+  engine_->push({}, {kept}, {derived}, ok);
+  engine_->push({}, {lost, kept}, {both}, ok);
+  EXPECT_EQ(engine_->wait(kept).message(), "bad data");
+  EXPECT_EQ(engine_->wait(derived).message(), "bad data");
+  // A variable that carried an error before keeps that one, which does not pass, nor does what was taken over from it.
+  for (const Variable& v : {kept, derived, lost, both}) engine_->recover(v, Forget::passing);
+  EXPECT_TRUE(engine_->wait(kept).ok());
+  EXPECT_TRUE(engine_->wait(derived).ok());
+  EXPECT_EQ(engine_->wait(lost).message(), "bad data");
+  EXPECT_EQ(engine_->wait(both).message(), "bad data");
+}
+
+// In program order: who comes before the hold that forgets sees the error, who comes after does not, whenever they run.
+TEST_P(EveryEngine, AHoldForgetsInProgramOrder) {
+  Variable kept = engine_->variable("kept"), gate = engine_->variable("gate");
+  Variable before = engine_->variable("before"), made = engine_->variable("made"), after = engine_->variable("after");
+  std::promise<void> open;
+  if (GetParam() == 0) open.set_value();
+  engine_->push({.lane = Lane::io}, {}, {gate}, [opened = open.get_future().share()] { return opened.wait(), ok(); });
+  engine_->push({.name = "try", .attempt = true}, {gate}, {kept}, [] { return absl::InternalError("no"); });
+  engine_->push({}, {kept}, {before}, ok);
+  int runs = 0;
+  engine_->push_staged({}, {{kept, false, 0, 1, Forget::passing}, {made, true, 1, 1, Forget::everything}}, 2,
+                       [&](uint32_t, uint32_t) { return ++runs, ok(); });
+  engine_->push({}, {kept}, {after}, [&] { return ++runs, ok(); });
+  if (GetParam() != 0) open.set_value();
+  EXPECT_EQ(engine_->wait(before).message(), "try: no");
+  EXPECT_TRUE(engine_->wait(made).ok());
+  EXPECT_TRUE(engine_->wait(after).ok());
+  EXPECT_TRUE(engine_->wait(kept).ok());
+  EXPECT_EQ(runs, 3);
+}
+
+TEST_P(EveryEngine, WhatNobodyHasBeenToldOf) {
+  Variable a = engine_->variable("a"), b = engine_->variable("b"), taken = engine_->variable("taken"), c = engine_->variable("c");
+  EXPECT_EQ(engine_->untold().operations, 0u);
+  engine_->push({.name = "first"}, {}, {a}, [] { return absl::InternalError("x"); });
+  engine_->push({.name = "second"}, {}, {b}, [] { return absl::InternalError("y"); });
+  engine_->push({.name = "third"}, {}, {c}, [] { return absl::InternalError("z"); });
+  engine_->push({}, {a}, {taken}, ok);
+  EXPECT_EQ(engine_->untold().operations, 3u);
+  EXPECT_EQ(engine_->untold().oldest.message(), "first: x");
+  // Who reads what took the error over has been told of it.
+  EXPECT_FALSE(engine_->wait(taken).ok());
+  EXPECT_EQ(engine_->untold().operations, 2u);
+  EXPECT_EQ(engine_->untold().oldest.message(), "second: y");
+  EXPECT_FALSE(engine_->wait(b, /*tells=*/false).ok());
+  EXPECT_FALSE(engine_->wait_idle(c).ok());
+  EXPECT_EQ(engine_->untold().operations, 1u);
+  engine_->push({.anew = true}, {}, {b}, ok);  // forgotten, not told
+  EXPECT_EQ(engine_->untold().oldest.message(), "second: y");
+  EXPECT_FALSE(engine_->wait_all().ok());
+  EXPECT_EQ(engine_->untold().operations, 0u);
+}
+
 TEST_P(EveryEngine, WaitAllTellsTheOldestError) {
   for (int i = 0; i < 8; ++i) {
     engine_->push({.lane = static_cast<Lane>(3 - i % 4)}, {}, {engine_->variable("v")},

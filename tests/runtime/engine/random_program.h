@@ -50,7 +50,7 @@ inline std::vector<Command> random_program(uint64_t seed, size_t variables, size
              : kind < 15 ? Command::renew
                          : Command::plain;
     if (with_errors && random() % 12 == 0) c.kind = Command::recover;
-    c.traits = {"op", static_cast<Lane>(random() % kLanes), static_cast<int32_t>(random() % 5), random() % 3 == 0};
+    c.traits = {"op", static_cast<Lane>(random() % kLanes), static_cast<int32_t>(random() % 5), random() % 3 == 0, random() % 6 == 0, random() % 4 == 0};
     c.reads = some_of(random, variables, 4);
     c.mutates = some_of(random, variables, 3);
     if (c.kind == Command::staged) {
@@ -96,7 +96,7 @@ class Machine {
           helpers_.emplace_back([work, done = std::move(done)]() mutable { done(work()); });
         });
       case Command::staged: return push_staged(c);
-      case Command::recover: return engine_.recover(slots_[c.mutates[0]].variable);
+      case Command::recover: return engine_.recover(slots_[c.mutates[0]].variable, c.throws ? Forget::passing : Forget::everything);
       case Command::renew: {
         Slot& slot = slots_[c.mutates[0]];
         retired_.push_back(slot.value);
@@ -168,13 +168,14 @@ class Machine {
   Work work(const Command& c) const { return {c, values(c.reads), values(c.mutates)}; }
 
   // Item i reads reads[i] and mutates mutates[i], but holds what it read until the end, and from every third item on what it
-  // mutated: all shapes of overlapping holds.
+  // mutated: all shapes of overlapping holds, which forget errors of all kinds.
   void push_staged(const Command& c) {
     const uint32_t items = static_cast<uint32_t>(c.reads.size());
     std::vector<Hold> holds;
     for (uint32_t i = 0; i < items; ++i) {
-      holds.push_back({slots_[c.reads[i]].variable, false, i, c.salt >> i & 1 ? items - 1 : i});
-      holds.push_back({slots_[c.mutates[i]].variable, true, i, i % 3 == 0 ? std::min(i + 2, items - 1) : i});
+      const auto forget = [&](uint32_t shift) { return static_cast<Forget>((c.salt >> (i + shift) % 60) % 3); };
+      holds.push_back({slots_[c.reads[i]].variable, false, i, c.salt >> i & 1 ? items - 1 : i, forget(7)});
+      holds.push_back({slots_[c.mutates[i]].variable, true, i, i % 3 == 0 ? std::min(i + 2, items - 1) : i, forget(19)});
     }
     engine_.push_staged(c.traits, holds, items,
                         [&c, reads = values(c.reads), mutates = values(c.mutates)](uint32_t first, uint32_t end) {

@@ -102,6 +102,22 @@ TEST_F(ExecutorErrors, EveryKindNamesTheLineOfTheCall) {
   expect_here([&] { loss.item<float>(); }, message_of([&] { loss.item<float>(); }));
 }
 
+// The line that reads is where it is thrown; the line that assigned is in the text.
+TEST_F(ExecutorErrors, AWrongLabelNamesTheLineOfItsAssignment) {
+  net_["image"] = samples_.images();
+  const int line = __LINE__ + 1;
+  net_["label"] = NDArray::full({6}, 10, i32);
+  net_.evaluate();
+  try {
+    net_.loss().item<float>();
+    FAIL();
+  } catch (const Error& error) {
+    const std::string place = "executor_errors_test.cc:" + std::to_string(line) + ":";
+    EXPECT_NE(error.message.find("input: input 'label' holds 10 at element 0, expected 0 <= value < 10 (called at "), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find(place), std::string::npos) << error.message;
+  }
+}
+
 TEST_F(ExecutorErrors, Names) {
   EXPECT_EQ(message_of([&] { net_["picture"] = samples_.images(); }),
             "[\"picture\"]: the model 'softmax' has no input or result of this name; inputs: 'image', 'label'; results: 'loss', 'accuracy', "
@@ -164,6 +180,29 @@ TEST_F(ExecutorErrors, Order) {
   EXPECT_EQ(message_of([&] { net_.backward(); }), "backward: there is no forward(true) of 'softmax' to go back from");
 }
 
+TEST_F(ExecutorErrors, WhatBackwardReadsMustNotChange) {
+  HandModel model = scale();
+  Executor net(model);
+  net["x"] = NDArray::ones({2, 2});
+  const auto backward = [&] { net.backward({{"y", NDArray::ones({2, 2})}}); };
+  net.forward(true);
+  net["x"] = NDArray::ones({2, 2});
+  expect_here([&] { net.backward({{"y", NDArray::ones({2, 2})}}); },
+              "backward: the input 'x' was written to after forward(true): gradients need what was there");
+  net.forward(true);
+  net["x"] += 1;
+  EXPECT_EQ(message_of(backward), "backward: the input 'x' was written to after forward(true): gradients need what was there");
+  net.forward(true);
+  net.parameters()[0].value *= 2;
+  EXPECT_EQ(message_of(backward), "backward: the parameter 'w' was written to after forward(true): gradients need what was there");
+  // What is not read again may change: without the gradient of w, x is not needed.
+  net.request("w", GradientRequest::none);
+  net.forward(true);
+  net["x"] = NDArray::zeros({2, 2});
+  backward();
+  EXPECT_EQ(floats(net.gradient("x")), std::vector<float>(4, 0.0f));  // w began as 0
+}
+
 TEST_F(ExecutorErrors, TheArenaIsNeededForSomethingElse) {
   assign();
   HandModel other_model = softmax({.name = "other"});
@@ -204,6 +243,7 @@ TEST_F(ExecutorErrors, HeadGradients) {
             "forward_backward: the model 'scale' has no loss: call forward(true) and backward with head gradients");
   net.forward(true);
   EXPECT_EQ(message_of([&] { net.backward(); }), "backward: the model 'scale' has no loss: it needs the head gradient of 'y'");
+  EXPECT_EQ(message_of([&] { net.backward({}); }), "backward: the model 'scale' has no loss: it needs the head gradient of 'y'");
   EXPECT_EQ(message_of([&] { net.backward({{"z", NDArray::zeros({2, 2})}}); }),
             "backward: the model 'scale' has no output 'z' that takes a head gradient; those that do: 'y'");
   EXPECT_EQ(message_of([&] { net.backward({{"y", NDArray::zeros({2, 2})}, {"y", NDArray::zeros({2, 2})}}); }),
@@ -225,6 +265,7 @@ TEST_F(ExecutorErrors, Devices) {
 }
 
 TEST_F(ExecutorErrors, Models) {
+  EXPECT_EQ(message_of([&] { Executor(model_, cpu(-1)); }), "executor: there is no device cpu(-1)");
   EXPECT_EQ(message_of([&] { Executor(Model{"ghost", nullptr}); }), "executor: the model 'ghost' is not compiled into this program");
   const char bytes[64] = {};
   const plan::Program broken{bytes, sizeof bytes, nullptr, 0};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mxc/executor.h"
+#include "tests/runtime/error_line.h"
 #include "tests/runtime/plan_builder.h"
 #include "tests/runtime/train/softmax_model.h"
 
@@ -43,13 +44,13 @@ struct ScaleChoices {
 };
 HandModel scale(ScaleChoices choices = {});
 
-// The message without its place if `call` throws an Error of a line in [first, last] of this file, else a failure.
+// The message, without places, if `call` throws an Error.
 template <typename Call>
 std::string message_of(Call call) {
   try {
     call();
   } catch (const Error& error) {
-    return error.message;
+    return without_call(error.message);
   }
   return "nothing was thrown";
 }

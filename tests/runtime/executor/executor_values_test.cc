@@ -1,6 +1,8 @@
 // Forward runs, values in and out, monitors, hyper-parameters: against plain loops in double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/engine/engine.h"
 #include "tests/runtime/executor/executor_models.h"
 
@@ -136,6 +138,64 @@ TEST(ExecutorValues, InitialValuesAreAFunctionOfTheSeed) {
   a.initialise(6);
   EXPECT_EQ(value_of(a, "dense0.weight"), value_of(c, "dense0.weight"));
   EXPECT_EQ(value_of(a, "dense0.bias"), std::vector<float>(10, 0.0f));
+}
+
+// An output as in inference and the same as in training are one: a handle shows what the last run of either left, for as many samples as
+// there were when it was taken.
+TEST(ExecutorValues, AHandleShowsTheLastRun) {
+  HandModel model = softmax();
+  Executor net(model, cpu(), {.seed = 3});
+  const Samples first(4, 1), second(4, 2), third(6, 3);
+  net["image"] = first.images();
+  net["label"] = first.labels();
+  net.forward();
+  const NDArray probability = net["probability"];
+  expect_near(floats(probability), reference(net, first).probability, 1e-6);
+  net["image"] = second.images();
+  net.forward(true);
+  expect_near(floats(probability), reference(net, second).probability, 1e-6);
+  EXPECT_EQ(floats(probability), floats(net["probability"]));
+  net["image"] = third.images();
+  net["label"] = third.labels();
+  net.forward_backward();
+  std::vector<double> of_four = reference(net, third).probability;
+  of_four.resize(40);
+  expect_near(floats(probability), of_four, 1e-6);
+  net["image"] = first.images();
+  net.forward();
+  expect_near(floats(probability), reference(net, first).probability, 1e-6);
+}
+
+TEST(ExecutorValues, MonitorsSeeInputsParametersAndGradientsByNamesOfTheirOwn) {
+  HandModel model = softmax();
+  Executor net(model);
+  const Samples samples(6);
+  net["image"] = samples.images();
+  net["label"] = samples.labels();
+  std::vector<std::string> names;
+  std::vector<NDArray> values;
+  net.monitor("*", [&](const std::string& name, const NDArray& value) {
+    names.push_back(name);
+    values.push_back(value);
+  });
+  const std::vector<float> weight = value_of(net, "dense0.weight");
+  net.forward_backward();
+  const auto seen = [&](const std::string& name) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+    return found == names.end() ? std::vector<float>() : floats(values[static_cast<size_t>(found - names.begin())]);
+  };
+  EXPECT_EQ(seen("image"), samples.image);
+  EXPECT_EQ(seen("dense0.weight"), weight);
+  EXPECT_EQ(seen("dense0.weight.gradient"), floats(net.gradient("dense0.weight")));
+  EXPECT_EQ(seen("image.gradient"), floats(net.gradient("image")));
+  EXPECT_EQ(std::count(names.begin(), names.end(), "label"), 1);
+  // A step shows the parameter as it is after it.
+  names.clear();
+  values.clear();
+  net.step();
+  EXPECT_EQ(seen("dense0.weight"), value_of(net, "dense0.weight"));
+  EXPECT_NE(seen("dense0.weight"), weight);
 }
 
 TEST(ExecutorValues, MonitorsSeeCopiesInOrder) {

@@ -6,4 +6,4 @@ import numpy as np
 with np.load(sys.argv[1]) as file:
     assert file["half"].dtype == np.float32 and file["half"].tolist() == [[0.0, 0.5], [1.0, 1.5]], file["half"]
     assert file["count"].dtype == np.int64 and file["count"].tolist() == [7, -8], file["count"]
-    assert file["scalar"].shape == () and file["scalar"] == 2.25
+    assert file["größe"].shape == () and file["größe"] == 2.25

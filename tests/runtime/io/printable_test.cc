@@ -29,5 +29,11 @@ TEST(Printable, LongTextIsCutBetweenCharacters) {
   EXPECT_EQ(printable("\n\n\n", 2), "\\n\\n...");
 }
 
+TEST(Printable, Utf8) {
+  for (const char* good : {"", "a\n\x7f", "gr\xc3\xb6\xc3\x9f" "e", "\xc2\x9b", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) EXPECT_TRUE(is_utf8(good)) << good;
+  for (const char* bad : {"\xff\xfe", "a\xe4z", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xc2"})
+    EXPECT_FALSE(is_utf8(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace mxc::io

@@ -107,6 +107,8 @@ TEST(Safetensors, NamesThatCannotBeWritten) {
     EXPECT_EQ(write_safetensors(dir.file("a"), file).message(), dir.file("a") + ": a tensor cannot be called '__metadata__'");
     file.metadata = {{"a", "1"}};
   }
+  file.tensors = {{"a\xff", plan::DType::u8, {1}, "a"}};
+  EXPECT_EQ(write_safetensors(dir.file("a"), file).message(), dir.file("a") + ": the name 'a\\xff' is no UTF-8");
   EXPECT_FALSE(std::filesystem::exists(dir.file("a")));
 }
 

@@ -80,7 +80,7 @@ TEST(Errors, EveryKindNamesTheLineOfTheCall) {
   expect_here([&] { gone.data<float>(); }, "data" + empty);
   expect_here([&] { gone + taken; }, "add" + empty);
   expect_here([&] { gone += 1; }, "add" + empty);
-  expect_here([&] { gone.fill(1); }, "assign" + empty);
+  expect_here([&] { gone.fill(1); }, "fill" + empty);
   expect_here([&] { tanh(gone); }, "tanh" + empty);
   // Indices and axes.
   expect_here([&] { x[2]; }, "[]: index 2 is outside of axis 0 of shape {2, 3}");
@@ -110,7 +110,7 @@ TEST(Errors, EveryKindNamesTheLineOfTheCall) {
   expect_here([&] { x + x.to(cpu(1)); }, "add: arrays of shapes {2, 3} and {2, 3} lie on cpu(1) and cpu(0)");
   // Making and reading.
   expect_here([&] { x.reshape({4}); }, "reshape: shape {2, 3} with 6 elements cannot become {4}");
-  expect_here([&] { NDArray::zeros({2, -1}); }, "full: the shape {2, -1} has a negative extent");
+  expect_here([&] { NDArray::zeros({2, -1}); }, "zeros: the shape {2, -1} has a negative extent");
   expect_here([&] { x.item<float>(); }, "item: the array of shape {2, 3} has 6 elements, not one");
 }
 
@@ -141,6 +141,65 @@ TEST(Errors, ShapesAndTypes) {
   EXPECT_EQ(error_of([&] { random::normal({2}, {}, 0, -1); }), "normal: the deviation is -1");
   EXPECT_EQ(error_of([&] { random::bernoulli({2}, {}, 2); }), "bernoulli: the probability is 2");
   EXPECT_EQ(error_of([&] { random::uniform({2}, {}, 0, 1, i32); }), "uniform: is not defined for i32");
+}
+
+// The operation that the user called is named, not one that it is made of.
+TEST(Errors, NamesAreTheUsers) {
+  const NDArray x = two_three(), whole = NDArray::zeros({2, 3}, i32);
+  const NDArray eight = NDArray::zeros({1, 1, 1, 1, 1, 1, 1, 1});
+  EXPECT_EQ(error_of([&] { NDArray::ones({-1}); }), "ones: the shape {-1} has a negative extent");
+  EXPECT_EQ(error_of([&] { sort(x, {.axis = 2}); }), "sort: there is no axis 2: the array has 2");
+  EXPECT_EQ(error_of([&] { argsort(x, {.axis = 2}); }), "argsort: there is no axis 2: the array has 2");
+  EXPECT_EQ(error_of([&] { stack({eight, eight}); }), "stack: arrays of shape {1, 1, 1, 1, 1, 1, 1, 1} cannot have more axes");
+  EXPECT_EQ(error_of([&] { whole.fill(0.5); }), "fill: 0.5 is no i32");
+  EXPECT_EQ(error_of([&] { x.broadcast_to({2, 2, 3}).fill(0); }), "fill: the array of shape {2, 2, 3} is broadcast: it can only be read");
+  EXPECT_EQ(error_of([&] { clip(whole, 0.5, 1); }), "clip: 0.5 is no i32");
+  EXPECT_EQ(error_of([&] { clip(x > 0, 0, 1); }), "clip: is not defined for bool");
+  EXPECT_EQ(error_of([&] { leaky_relu(whole); }), "leaky_relu: is not defined for i32");
+  EXPECT_EQ(error_of([&] { elu(whole); }), "elu: is not defined for i32");
+  EXPECT_EQ(error_of([&] { NDArray().flatten(); }), "flatten: the array is empty: nothing was assigned to it, or it was moved from");
+  EXPECT_EQ(error_of([&] { topk(x, {.k = -1}); }), "topk: k is -1, but axis 1 has 3 elements");
+  EXPECT_EQ(error_of([&] { pad(NDArray::ones({1}), {.before = {INT64_MAX}, .after = {0}}); }), "pad: axis 0 is padded by more than an array can hold");
+  EXPECT_EQ(error_of([&] { tile(NDArray::ones({4}, u8), {int64_t{1} << 61}); }), "tile: axis 0 of shape {4} repeated 2305843009213693952 times is too large");
+  EXPECT_EQ(error_of([&] { x.to(cpu(-1)); }), "to: there is no device cpu(-1)");
+}
+
+// A reshape that has to copy is nothing to write to, unless it has a name.
+TEST(Errors, WritingToACopyThatNobodySees) {
+  const NDArray x = NDArray::arange(0, 6).reshape({2, 3});
+  const std::string lost = "reshape: this one, to {6}, is a copy: what is written to it would be lost";
+  expect_here([&] { x.transpose().reshape({6}) = 0; }, lost);
+  expect_here([&] { x.transpose().reshape({6}) += 1; }, lost);
+  expect_here([&] { x.transpose().flatten() -= 1; }, lost);
+  expect_here([&] { x.transpose().reshape({6}) *= 2; }, lost);
+  expect_here([&] { x.transpose().reshape({6}) /= 2; }, lost);
+  View named = x.transpose().reshape({6});
+  named = 5;
+  named += 1;
+  EXPECT_EQ(doubles(named), std::vector<double>(6, 6));
+  x.transpose().reshape({3, 2}) = 7;  // a view
+  x.reshape({6}) += 1;
+  EXPECT_EQ(doubles(x), std::vector<double>(6, 8));
+}
+
+TEST(Errors, TheLineOfTheCallThatFailedLater) {
+  const int line = __LINE__ + 1;
+  const NDArray bad = take(two_three(), NDArray::from({7}));
+  try {
+    bad.wait();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message.find("take: index 7 at {0} is outside of an axis of 2 (called at "), 0u) << error.message;
+    EXPECT_NE(error.message.find("errors_test.cc:" + std::to_string(line) + ":"), std::string::npos) << error.message;
+    EXPECT_EQ(error.where.line(), static_cast<unsigned>(line) + 2);
+  }
+}
+
+TEST(Errors, NoIndices) {
+  const NDArray x = two_three();
+  EXPECT_EQ(doubles(scatter(x, NDArray::zeros({2, 0}, i32), 5)), std::vector<double>(6, 0));
+  EXPECT_EQ(doubles(scatter(x, NDArray::zeros({2, 0}, i64), NDArray::zeros({2, 0}), {1})), std::vector<double>(6, 0));
+  NDArray::zeros({0, 3}).broadcast_to({2, 0, 3}).fill(1);
 }
 
 TEST(Errors, Assignments) {
@@ -201,14 +260,14 @@ TEST(Errors, EmptyAndMovedFromHandles) {
   EXPECT_EQ(error_of([&] { sum(none); }), "sum" + text);
   EXPECT_EQ(error_of([&] { matmul(none, taken); }), "matmul" + text);
   EXPECT_EQ(error_of([&] { concat({taken, none}); }), "concat" + text);
-  EXPECT_EQ(error_of([&] { sort(none); }), "shape" + text);
+  EXPECT_EQ(error_of([&] { sort(none); }), "sort" + text);
   EXPECT_EQ(error_of([&] { exp(none); }), "exp" + text);
 }
 
 TEST(Errors, Making) {
-  EXPECT_EQ(error_of([&] { NDArray::zeros({2, -1}); }), "full: the shape {2, -1} has a negative extent");
-  EXPECT_EQ(error_of([&] { NDArray::zeros({1, 1, 1, 1, 1, 1, 1, 1, 1}); }), "full: the shape has 9 axes: at most 8 are possible");
-  EXPECT_EQ(error_of([&] { NDArray::zeros({int64_t{1} << 40, int64_t{1} << 40}); }), "full: the shape {1099511627776, 1099511627776} is too large");
+  EXPECT_EQ(error_of([&] { NDArray::zeros({2, -1}); }), "zeros: the shape {2, -1} has a negative extent");
+  EXPECT_EQ(error_of([&] { NDArray::zeros({1, 1, 1, 1, 1, 1, 1, 1, 1}); }), "zeros: the shape has 9 axes: at most 8 are possible");
+  EXPECT_EQ(error_of([&] { NDArray::zeros({int64_t{1} << 40, int64_t{1} << 40}); }), "zeros: the shape {1099511627776, 1099511627776} is too large");
   EXPECT_EQ(error_of([&] { NDArray::from(std::vector<float>{1, 2}, {3}); }), "from: 2 values do not fill the shape {3}");
   EXPECT_EQ(error_of([&] { NDArray::from({{1, 2}, {3}}); }), "from: rows of different lengths");
   EXPECT_EQ(error_of([&] { NDArray::arange(0, 1, 0); }), "arange: from 0 to 1 by 0 is no range");

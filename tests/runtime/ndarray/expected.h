@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mxc/ndarray.h"
+#include "tests/runtime/error_line.h"
 
 namespace mxc {
 
@@ -46,13 +47,13 @@ inline void expect_same(const NDArray& x, const std::string& name) {
   expect_near(x, stored(name), 0, name);
 }
 
-// The text of the error that a call throws, after the place; "no error" if it throws none.
+// The text of the error that a call throws, without places; "no error" if it throws none.
 template <typename Call>
 std::string error_of(Call call) {
   try {
     call();
   } catch (const Error& error) {
-    return error.message;
+    return without_call(error.message);
   }
   return "no error";
 }

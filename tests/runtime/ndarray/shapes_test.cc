@@ -27,7 +27,8 @@ TEST(Views, ReshapesOfViewsAreViewsWherePossible) {
   NDArray part = x.slice(1, 0, 3);
   part.reshape({2, 2, 3, 1}) += 1;  // rows split: still a view
   EXPECT_EQ(sum(x).item<float>(), 12);
-  part.reshape({12}) += 1;  // rows of three cannot be one run: a copy
+  View copied = part.reshape({12});  // rows of three cannot be one run: a copy
+  copied += 1;
   EXPECT_EQ(sum(x).item<float>(), 12);
   x.transpose().reshape({3, 2, 4}) += 1;
   EXPECT_EQ(sum(x).item<float>(), 36);

@@ -46,7 +46,7 @@ class InitialFiles : public Trainer {
 TEST_F(InitialFiles, EachKindOfFile) {
   const std::string weight = numbers(640), bias = numbers(10);
   const io::TensorFile random = start();
-  const std::string archive = dir_.write("a.npz", io::npz_bytes({{"w", {plan::DType::f32, {10, 64}, weight}}, {"b", {plan::DType::f32, {10}, bias}}}));
+  const std::string archive = dir_.write("a.npz", *io::npz_bytes({{"w", {plan::DType::f32, {10, 64}, weight}}, {"b", {plan::DType::f32, {10}, bias}}}, "a"));
   io::TensorFile tensors;
   tensors.tensors = {{"dense0.weight", plan::DType::f32, {10, 64}, weight}, {"b", plan::DType::f32, {10}, bias}};
   ASSERT_TRUE(io::write_safetensors(dir_.file("a.safetensors"), tensors).ok());
@@ -85,7 +85,7 @@ TEST_F(InitialFiles, WhatIsWrongIsSaid) {
   EXPECT_EQ(refused(), weight + dir_.file("w.npy") + ": the array is 10x64 f64, the parameter is 10x64 f32\n");
   begin_with("dense0.weight", dir_.write("w.npy", "text"));
   EXPECT_EQ(refused(), weight + dir_.file("w.npy") + ": byte 0: wrong magic, this is no NPY array\n");
-  const std::string archive = dir_.write("a.npz", io::npz_bytes({{"b", {plan::DType::f32, {10}, numbers(10)}}}));
+  const std::string archive = dir_.write("a.npz", *io::npz_bytes({{"b", {plan::DType::f32, {10}, numbers(10)}}}, "a"));
   begin_with("dense0.weight", archive);
   EXPECT_EQ(refused(), weight + archive + ": there is no tensor 'dense0.weight' in it\n");
   begin_with("dense0.weight", archive, "b");
