@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -24,11 +25,12 @@ struct Cell {
   std::string text() const { return std::string(begin, end); }
 };
 
+// Finite ones alone: nobody trains on purpose on a column with a NaN in it.
 bool parse_number(const Cell& cell, double* value) {
   const char* begin = cell.begin;
   if (begin != cell.end && *begin == '+') ++begin;
   const auto result = std::from_chars(begin, cell.end, *value);
-  return result.ec == std::errc() && result.ptr == cell.end;
+  return result.ec == std::errc() && result.ptr == cell.end && std::isfinite(*value);
 }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -86,12 +88,19 @@ class Lines {
 
 // The columns of a file and which input takes which.
 struct Layout {
+  int64_t line = 0;  // of the first row
   int64_t width = 0;
+  std::string separator;  // what seems to stand between the cells instead of commas; empty: nothing
   bool has_header = false;
   bool may_have_header = false;             // nobody said that the first row, a sample, is none
   std::vector<std::string> names;           // of the header; empty without one
   std::vector<std::vector<int64_t>> taken;  // by input; empty: an optional input that is not there
 };
+
+// A guess why there are so few columns.
+std::string other_separator(const Layout& layout) {
+  return layout.separator.empty() ? "" : absl::StrCat("; commas must stand between the cells, not ", layout.separator);
+}
 
 absl::StatusOr<int64_t> find_column(const Uri& uri, const Layout& layout, const std::string& text) {
   for (size_t c = 0; c < layout.names.size(); ++c) {
@@ -104,8 +113,8 @@ absl::StatusOr<int64_t> find_column(const Uri& uri, const Layout& layout, const 
                      layout.has_header ? " in the header" : " (the file has no header: use numbers)"));
   }
   if (number >= layout.width) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(uri.path, ": there is no column ", number, "; columns are 0 to ", layout.width - 1));
+    return absl::InvalidArgumentError(absl::StrCat(uri.path, ":", layout.line, ": there is no column ", number, "; columns are 0 to ",
+                                                   layout.width - 1, other_separator(layout)));
   }
   return number;
 }
@@ -172,9 +181,10 @@ absl::Status assign_columns(const Uri& uri, const std::vector<Field>& inputs, La
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int64_t have = static_cast<int64_t>(layout->taken[i].size());
     if (have == inputs[i].elements() || (have == 0 && inputs[i].optional)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(uri.path, ": the model's input '", inputs[i].name, "' wants ",
+    return absl::InvalidArgumentError(absl::StrCat(uri.path, ":", layout->line, ": the model's input '", inputs[i].name, "' wants ",
                                                    inputs[i].elements(), " columns (", shape_text(inputs[i].shape), "), ",
-                                                   *heir == static_cast<int>(i) ? "left are " : "given are ", have));
+                                                   *heir == static_cast<int>(i) ? "left are " : "given are ", have,
+                                                   other_separator(*layout)));
   }
   return absl::OkStatus();
 }
@@ -184,7 +194,12 @@ absl::StatusOr<Layout> read_layout(const Uri& uri, const std::vector<Field>& inp
   Lines lines(text);
   std::vector<Cell> cells;
   if (!lines.next(&cells)) return absl::InvalidArgumentError(absl::StrCat(uri.path, ": the file is empty"));
+  layout.line = lines.number();
   layout.width = static_cast<int64_t>(cells.size());
+  if (layout.width == 1) {
+    const std::string row = cells[0].text();
+    layout.separator = absl::StrContains(row, ';') ? "';'" : absl::StrContains(row, '\t') ? "tabs" : "";
+  }
   const std::string* header = uri.find("header");
   const std::string mode = header == nullptr ? "auto" : *header;
   if (mode != "auto" && mode != "yes" && mode != "no") {
@@ -216,6 +231,7 @@ std::string append_cell(const Cell& cell, Column* column) {
   double value = 0;
   if (!parse_number(cell, &value)) return absl::StrCat("'", printable(cell.text(), kMostShown), "' is not a number");
   if (column->stored == plan::DType::f32) {
+    if (std::isinf(static_cast<float>(value))) return absl::StrCat("'", printable(cell.text(), kMostShown), "' is too large for f32");
     append(&column->bytes, static_cast<float>(value));
   } else if (column->stored == plan::DType::f64) {
     append(&column->bytes, value);

@@ -31,25 +31,58 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   reader->at += count;
 }
 
-// False if it left by on_error. Nothing in here has a destructor: `rows` is the caller's.
-bool run(png_structp png, png_infop info, Reader* reader, Picture* picture, std::vector<uint8_t*>* rows) {
+// What the picture is decoded with, which lies outside of the functions that on_error leaves: nothing in those has a destructor.
+struct Room {
+  std::vector<uint8_t*> rows;
+  std::vector<uint8_t> indices;  // of a picture with a palette
+};
+
+// The colours of a palette, each with its alpha if the picture has a transparency. The library would read an index beyond the palette as
+// whatever colour lies there.
+void expand_palette(png_structp png, png_infop info, const std::vector<uint8_t>& indices, Picture* picture) {
+  png_colorp colours = nullptr;
+  png_bytep alpha = nullptr;
+  int count = 0, alphas = 0;
+  if (png_get_PLTE(png, info, &colours, &count) == 0) png_error(png, "it has no palette");
+  png_get_tRNS(png, info, &alpha, &alphas, nullptr);
+  picture->channels = alphas > 0 ? 4 : 3;
+  picture->pixels.resize(indices.size() * picture->channels);
+  uint8_t* out = picture->pixels.data();
+  for (uint8_t index : indices) {
+    if (index >= count) png_error(png, "a pixel's colour is not in its palette");
+    *out++ = colours[index].red;
+    *out++ = colours[index].green;
+    *out++ = colours[index].blue;
+    if (alphas > 0) *out++ = index < alphas ? alpha[index] : 255;
+  }
+}
+
+// False if it left by on_error.
+bool run(png_structp png, png_infop info, Reader* reader, Picture* picture, Room* room) {
   if (setjmp(reader->leave) != 0) return false;
   png_set_read_fn(png, reader, read_bytes);
   png_read_info(png, info);
   picture->width = png_get_image_width(png, info);
   picture->height = png_get_image_height(png, info);
   if (picture->width * picture->height > kMostPixels) png_error(png, "a picture of more than 2^28 pixels");
-  png_set_expand(png);  // palettes to colours, few bits to eight, a transparent colour to alpha
-  png_set_scale_16(png);
+  const bool palette = png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE;
+  if (palette) {
+    png_set_packing(png);  // indices of few bits to bytes
+  } else {
+    png_set_expand(png);  // few bits to eight, a transparent colour to alpha
+    png_set_scale_16(png);
+  }
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
   picture->channels = png_get_channels(png, info);
   const int64_t row_bytes = picture->width * picture->channels;
-  picture->pixels.resize(picture->height * row_bytes);
-  rows->resize(picture->height);
-  for (int64_t y = 0; y < picture->height; ++y) (*rows)[y] = picture->pixels.data() + y * row_bytes;
-  png_read_image(png, rows->data());
+  std::vector<uint8_t>& read = palette ? room->indices : picture->pixels;
+  read.resize(picture->height * row_bytes);
+  room->rows.resize(picture->height);
+  for (int64_t y = 0; y < picture->height; ++y) room->rows[y] = read.data() + y * row_bytes;
+  png_read_image(png, room->rows.data());
   png_read_end(png, nullptr);
+  if (palette) expand_palette(png, info, room->indices, picture);
   return true;
 }
 
@@ -57,10 +90,10 @@ bool run(png_structp png, png_infop info, Reader* reader, Picture* picture, std:
 
 std::string decode_png(const std::string& bytes, Picture* picture) {
   Reader reader = {.bytes = &bytes, .leave = {}};
-  std::vector<uint8_t*> rows;
+  Room room;
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, on_warning);
   png_infop info = png == nullptr ? nullptr : png_create_info_struct(png);
-  const bool whole = info != nullptr && run(png, info, &reader, picture, &rows);
+  const bool whole = info != nullptr && run(png, info, &reader, picture, &room);
   png_destroy_read_struct(&png, &info, nullptr);
   return whole ? "" : std::string("damaged PNG: ") + (reader.text[0] == '\0' ? "out of memory" : reader.text);
 }

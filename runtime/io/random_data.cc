@@ -15,6 +15,7 @@ namespace {
 
 using plan::DType;
 
+constexpr int64_t kMostSamples = 100'000'000;  // their order in an epoch is in memory, 8 bytes each
 constexpr double kPi = 3.14159265358979323846;
 
 // How the numbers of an input are spread: uniform in [low, high), or standard normal.
@@ -102,6 +103,9 @@ absl::StatusOr<DataSplits> open_random(const Uri& uri, const std::vector<Field>&
   int64_t count = 0;
   if (!absl::SimpleAtoi(uri.path, &count) || count < 1) {
     return absl::InvalidArgumentError(absl::StrCat(uri.text, ": after random: comes the number of samples, not '", uri.path, "'"));
+  }
+  if (count > kMostSamples) {
+    return absl::InvalidArgumentError(absl::StrCat(uri.text, ": at most ", kMostSamples, " samples are possible"));
   }
   uint64_t seed = 0;
   if (const std::string* text = uri.find("seed"); text != nullptr && !absl::SimpleAtoi(*text, &seed)) {

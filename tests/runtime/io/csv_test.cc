@@ -98,16 +98,39 @@ TEST(Csv, Faults) {
   EXPECT_EQ(error_of("csv:" + dir.write("class", "1,2,0\n\n3,4,-1\n") + "?y=2", kInputs),
             dir.file("class") + ":3: column 2: y -1 is outside the model's classes [0, 3)");
   EXPECT_EQ(error_of("csv:" + file, kInputs), "csv:" + file + ": say which columns the inputs 'x' and 'y' take, for example ?y=2");
-  EXPECT_EQ(error_of("csv:" + file + "?y=3", kInputs), file + ": there is no column 3; columns are 0 to 2");
+  EXPECT_EQ(error_of("csv:" + file + "?y=3", kInputs), file + ":1: there is no column 3; columns are 0 to 2");
   EXPECT_EQ(error_of("csv:" + file + "?y=label", kInputs),
             file + ": there is no column 'label' (the file has no header: use numbers)");
   EXPECT_EQ(error_of("csv:" + file + "?x=1-0", kInputs), "csv:" + file + "?x=1-0: the range 1-0 runs backwards");
   EXPECT_EQ(error_of("csv:" + file + "?y=2", {floats("x", {1, 3}), classes("y", 3)}),
-            file + ": the model's input 'x' wants 3 columns (1x3), left are 2");
-  EXPECT_EQ(error_of("csv:" + file + "?x=0&y=2", kInputs), file + ": the model's input 'x' wants 2 columns (2), given are 1");
+            file + ":1: the model's input 'x' wants 3 columns (1x3), left are 2");
+  EXPECT_EQ(error_of("csv:" + file + "?x=0&y=2", kInputs), file + ":1: the model's input 'x' wants 2 columns (2), given are 1");
   EXPECT_EQ(error_of("csv:" + file + "?y=2&hedaer=no", kInputs),
             "csv:" + file +
                 "?y=2&hedaer=no: unknown parameter 'hedaer'; known: header, scale, holdout, holdout_seed, x (input), y (input)");
+}
+
+// What nobody trains on with intent: no numbers, and numbers that the model's type does not hold.
+TEST(Csv, NoNumberIsNanOrInfinite) {
+  TempDir dir;
+  for (const char* cell : {"nan", "NaN", "-nan", "inf", "-inf", "Infinity", "1e999"}) {
+    const std::string file = dir.write("a.csv", std::string("1,2,0\n3,") + cell + ",0\n");
+    EXPECT_EQ(error_of("csv:" + file + "?y=2", kInputs), file + ":2: column 1: '" + cell + "' is not a number");
+  }
+  const std::string large = dir.write("large", "1,2,0\n1e300,4,0\n");
+  EXPECT_EQ(error_of("csv:" + large + "?y=2", kInputs), large + ":2: column 0: '1e300' is too large for f32");
+  EXPECT_TRUE(open_data("csv:" + large + "?y=2", {{"x", plan::DType::f64, {2}}, classes("y", 3)}).ok());
+}
+
+TEST(Csv, OtherSeparatorsAreGuessed) {
+  TempDir dir;
+  const std::string file = dir.write("a.csv", "\n1;2;0\n3;4;1\n"), tabs = dir.write("tabs", "1\t2\t0\n");
+  EXPECT_EQ(error_of("csv:" + file + "?y=2", kInputs),
+            file + ":2: there is no column 2; columns are 0 to 0; commas must stand between the cells, not ';'");
+  EXPECT_EQ(error_of("csv:" + tabs + "?y=2", kInputs),
+            tabs + ":1: there is no column 2; columns are 0 to 0; commas must stand between the cells, not tabs");
+  EXPECT_EQ(error_of("csv:" + file, {floats("x", {2})}),
+            file + ":2: the model's input 'x' wants 2 columns (2), left are 1; commas must stand between the cells, not ';'");
 }
 
 TEST(Csv, HoldoutIsAFunctionOfItsOwnSeed) {

@@ -57,6 +57,30 @@ TEST(Png, EveryKindOfPixel) {
       (std::vector<uint8_t>{40, 50, 60, 1, 2, 3, 40, 50, 60}));
 }
 
+TEST(Png, PalettesOfFewBitsAndWithTransparency) {
+  // Two bits a pixel, the first of a byte on top, rows of whole bytes: 2 1 0 1 2 / 0 2 2 1 0.
+  const std::vector<png_color> palette = {{1, 2, 3}, {40, 50, 60}, {7, 8, 9}};
+  Png picture = {.width = 5, .height = 2, .bits = 2, .type = PNG_COLOR_TYPE_PALETTE, .pixels = {0x91, 0x80, 0x29, 0x00}, .palette = palette};
+  std::vector<uint8_t> colours;
+  for (int index : {2, 1, 0, 1, 2, 0, 2, 2, 1, 0})
+    for (uint8_t part : {palette[index].red, palette[index].green, palette[index].blue}) colours.push_back(part);
+  EXPECT_EQ(pixels_of(png_bytes(picture), 3), colours);
+  picture.interlaced = true;
+  EXPECT_EQ(pixels_of(png_bytes(picture), 3), colours);
+  picture.alphas = {255, 255};
+  EXPECT_EQ(pixels_of(png_bytes(picture), 3), colours);
+  picture.alphas = {255, 3};
+  EXPECT_EQ(fault_of(png_bytes(picture)), "dir/p.jpg: there are pixels that are not opaque");
+}
+
+// A reader that looked no further would read whatever lies behind the palette.
+TEST(Png, ColoursBeyondThePaletteAreAnError) {
+  Png picture = {.width = 3, .height = 1, .type = PNG_COLOR_TYPE_PALETTE, .pixels = {1, 0, 2}, .palette = {{1, 2, 3}, {40, 50, 60}}};
+  EXPECT_EQ(fault_of(png_bytes(picture)), "dir/p.jpg: damaged PNG: a pixel's colour is not in its palette");
+  picture.pixels = {1, 0, 1};
+  EXPECT_EQ(fault_of(png_bytes(picture)), "");
+}
+
 TEST(Png, ChannelsAreChanged) {
   const Png grey = {.width = 2, .height = 1, .type = PNG_COLOR_TYPE_GRAY, .pixels = {9, 250}};
   EXPECT_EQ(pixels_of(png_bytes(grey), 3), (std::vector<uint8_t>{9, 9, 9, 250, 250, 250}));

@@ -19,6 +19,7 @@ struct Png {
   int type = PNG_COLOR_TYPE_RGB;
   std::vector<uint8_t> pixels;
   std::vector<png_color> palette = {};
+  std::vector<uint8_t> alphas = {};  // of the palette's first colours
   bool interlaced = false;
 };
 
@@ -35,7 +36,9 @@ inline std::string png_bytes(const Png& picture) {
   png_set_IHDR(png, info, picture.width, picture.height, picture.bits, picture.type,
                picture.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
+  png_set_check_for_invalid_index(png, 0);  // tests write some
   if (!picture.palette.empty()) png_set_PLTE(png, info, picture.palette.data(), static_cast<int>(picture.palette.size()));
+  if (!picture.alphas.empty()) png_set_tRNS(png, info, picture.alphas.data(), static_cast<int>(picture.alphas.size()), nullptr);
   png_write_info(png, info);
   const size_t row_bytes = png_get_rowbytes(png, info);
   std::vector<png_bytep> rows;

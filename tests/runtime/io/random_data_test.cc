@@ -68,6 +68,8 @@ TEST(RandomData, Ranges) {
 TEST(RandomData, Errors) {
   EXPECT_EQ(error_of("random:many", kInputs), "random:many: after random: comes the number of samples, not 'many'");
   EXPECT_EQ(error_of("random:0", kInputs), "random:0: after random: comes the number of samples, not '0'");
+  EXPECT_EQ(error_of("random:99999999999999", kInputs), "random:99999999999999: at most 100000000 samples are possible");
+  EXPECT_TRUE(open_data("random:100000000", kInputs).ok());
   EXPECT_EQ(error_of("random:1?seed=x", kInputs), "random:1?seed=x: seed must be a whole number, not 'x'");
   EXPECT_EQ(error_of("random:1?size=2", kInputs),
             "random:1?size=2: unknown parameter 'size'; known: seed, holdout, holdout_seed, image (input), label (input)");
