@@ -1,5 +1,6 @@
 // Ctrl-C as a question: while an object of this class lives, the first SIGINT (or SIGTERM) only sets a flag that the training loop
-// looks at between steps; a second one ends the process as usual.
+// looks at between steps; a second one ends the process as usual. What waits for data that may never come (a pipe) must not do so while
+// one lives: nobody would look.
 #pragma once
 
 #include <csignal>

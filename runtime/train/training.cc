@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -69,7 +70,7 @@ class Training {
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<ProgressDisplay> display_;
   EventLog log_;
-  Interrupt interrupt_;
+  std::optional<Interrupt> interrupt_;  // while there is a training: before, a signal ends the process as usual
   IgnoredSignal reader_left_{SIGPIPE};  // a display that nobody reads any more costs no run
   Schedule schedule_;
   Progress progress_;
@@ -220,6 +221,7 @@ absl::Status Training::prepare() {
   event.add("seed", static_cast<int64_t>(progress_.seed)).add("threads", int64_t{model_->threads()}).add("step", progress_.step);
   for (const auto& [name, value] : progress_.hypers) event.add(name, value);
   log_.write(event);
+  interrupt_.emplace();
   return absl::OkStatus();
 }
 
@@ -273,7 +275,7 @@ absl::StatusOr<bool> Training::run_epoch() {
   const io::Variation variation{progress_.seed, static_cast<uint32_t>(progress_.epoch)};
   loader_->start(io::shuffled(progress_.samples, variation.seed, variation.epoch), progress_.position, variation);
   while (progress_.position < progress_.samples) {
-    if (interrupt_.requested() || at_step_limit()) return false;
+    if (interrupt_->requested() || at_step_limit()) return false;
     auto batch = loader_->next();
     if (!batch.ok()) return batch.status();
     if (absl::Status status = step(**batch, display_.get()); !status.ok()) return status;
@@ -289,9 +291,9 @@ absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   if (!train.ok()) return train.status();
   result.train = *std::move(train);
   if (evaluator_ != nullptr) {
-    auto test = evaluator_->evaluate(&interrupt_);
+    auto test = evaluator_->evaluate(&*interrupt_);
     if (!test.ok()) return test.status();
-    if (!interrupt_.requested()) result.test = *std::move(test);
+    if (!interrupt_->requested()) result.test = *std::move(test);
   }
   const int64_t epoch = progress_.epoch;
   display->epoch_ends(epoch, result);
@@ -315,7 +317,7 @@ absl::Status Training::save(const std::string& path, ProgressDisplay* display) {
   if (absl::Status status = save_checkpoint(*model_, progress_, path); !status.ok()) return status;
   log_.write(Event("save").add("step", progress_.step).add("file", path));
   log_.flush();
-  if (interrupt_.requested()) {
+  if (interrupt_->requested()) {
     log_.write(Event("interrupt").add("step", progress_.step));
     display->say(absl::StrCat("interrupted after step ", progress_.step, "; saved ", path, "; go on with --resume ", path));
   } else {
@@ -330,16 +332,16 @@ absl::StatusOr<bool> Training::run() {
     display_->say(absl::StrCat(options_.resume, " is already trained for ", progress_.step, " steps, ", progress_.epoch,
                                " epochs; ask for more with --epochs or --steps"));
   }
-  while (progress_.epoch < progress_.epochs && !interrupt_.requested() && !at_step_limit()) {
+  while (progress_.epoch < progress_.epochs && !interrupt_->requested() && !at_step_limit()) {
     auto complete = run_epoch();
     if (!complete.ok()) return complete.status();
   }
-  if (interrupt_.requested() && progress_.step == first_step) {
+  if (interrupt_->requested() && progress_.step == first_step) {
     display_->say("interrupted before the first step; nothing was saved");
     return true;
   }
   if (absl::Status status = save(options_.save, display_.get()); !status.ok()) return status;
-  return interrupt_.requested();
+  return interrupt_->requested();
 }
 
 }  // namespace

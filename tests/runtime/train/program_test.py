@@ -71,6 +71,16 @@ class Program(unittest.TestCase):
             self.assertEqual(read(self.path("softmax.safetensors")), saved)
             self.assertIn(b'"event":"interrupt"', read(self.path("log")))
 
+    def test_one_interrupt_ends_the_reading_of_data_from_a_pipe(self):
+        os.mkfifo(self.path("pipe"))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen([PROGRAM, "train", "--data", "csv:pipe?label=64"], cwd=self.dir.name, stdout=subprocess.DEVNULL,
+                                       preexec_fn=lambda: [signal.signal(n, signal.SIG_DFL) for n in (signal.SIGINT, signal.SIGTERM)])
+            with open(self.path("pipe"), "wb"):  # from here on the program reads, and nothing comes
+                process.send_signal(number)
+                self.assertEqual(process.wait(timeout=60), -number)
+        self.assertEqual(os.listdir(self.dir.name), ["pipe"])
+
     def test_full_disk_leaves_the_old_checkpoint(self):
         self.run_program("train", "--data", DATA, "--epochs", "1")
         before = read(self.path("softmax.safetensors"))
