@@ -81,6 +81,7 @@ class ProgramWriter {
     plan_.fact("compiler", facts.compiler);
     if (facts.check_finite) plan_.fact("check_finite", "yes");
     plan_.fact("hash", modelHash());
+    for (auto& [key, value] : facts.more) plan_.fact(key, value);
     for (auto& [key, place] : initialPlaces_) plan_.fact(key, place);
     return success();
   }

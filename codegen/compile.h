@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "codegen/lower_kernels.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,6 +17,7 @@ struct ProgramFacts {
   std::string compiler;  // "mxc 0.1.0"
   bool check_finite = false;  // the program is to look for NaN and infinity in training
   std::string symbol = "mxc_program";
+  std::vector<std::pair<std::string, std::string>> more;  // keys and values, behind the others
 };
 
 struct CompiledProgram {

@@ -1,11 +1,13 @@
 // makeLibrary: what changes in the module.
 //   1. `mxc_embed_library`, a plan::Library, takes the place of the plan::Program; so it is for each set of sizes and each processor, and these
 //      modules are linked into the first. `mxc_embed_sets` lists the sets.
-//   2. The weights are a label in assembly with the file's bytes behind it.
+//   2. The weights are a label in assembly with room for the file's bytes behind it, which writeLibraryObject copies there.
 //   3. Where there is no instruction for a * b + c rounded once, or for floor, it is a call of runtime/embed's.
 //   4. runtime/embed is linked in.
 //   5. Its functions get the library's prefix; all else becomes internal, and what is not used goes.
 #include "codegen/library.h"
+
+#include <fstream>
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -16,9 +18,11 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Linker/Linker.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/IPO/Internalize.h"
@@ -30,18 +34,27 @@ namespace mxc::codegen {
 namespace {
 
 constexpr StringRef kPublic = "mxc_embed_", kLibrary = "mxc_embed_library", kSets = "mxc_embed_sets", kWeights = "mxc_embed_weights";
+constexpr StringRef kWeightsSection = ".rodata.weights";
+constexpr size_t kPiece = 1 << 20;  // of a file that is copied, at a time
 
-// The weights' label.
-void addWeights(llvm::Module& module, const LibraryParts& parts) {
-  std::string path, name = kWeights.str();
-  for (char c : parts.weightsFile) {
-    if (c == '"' || c == '\\') path += '\\';
-    path += c;
+// Quoted, as assemblers read it.
+std::string assemblerString(StringRef text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
   }
+  return quoted + "\"";
+}
+
+// The weights' label. An object for wasm is written from one piece of memory: there the assembler may as well read the file.
+void addWeights(llvm::Module& module, const LibraryParts& parts) {
+  std::string name = kWeights.str();
   bool wasm = llvm::Triple(module.getTargetTriple()).isWasm();
+  std::string bytes = wasm ? ".incbin " + assemblerString(parts.weightsFile) : ".zero " + std::to_string(parts.weightsBytes);
   std::string section = wasm ? "\"\",@" : "\"a\",%progbits", object = wasm ? "@object" : "%object";
-  module.appendModuleInlineAsm(".section .rodata.weights," + section + "\n.type " + name + "," + object + "\n.p2align " +
-                               std::to_string(llvm::Log2_64(plan::kAlign)) + "\n" + name + ":\n.incbin \"" + path + "\"\n.size " + name + ", " +
+  module.appendModuleInlineAsm(".section " + kWeightsSection.str() + "," + section + "\n.type " + name + "," + object + "\n.p2align " +
+                               std::to_string(llvm::Log2_64(plan::kAlign)) + "\n" + name + ":\n" + bytes + "\n.size " + name + ", " +
                                std::to_string(parts.weightsBytes) + (wasm ? "" : "\n.text"));
 }
 
@@ -138,6 +151,34 @@ void hideTheRest(llvm::Module& module, const llvm::StringSet<>& shown) {
   llvm::GlobalDCEPass().run(module, analyses);
 }
 
+// Where the weights' section begins in an object, in bytes.
+llvm::Expected<uint64_t> placeOfWeights(const std::string& path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer) return llvm::errorCodeToError(buffer.getError());
+  auto object = llvm::object::ObjectFile::createObjectFile((*buffer)->getMemBufferRef());
+  if (!object) return object.takeError();
+  for (const llvm::object::SectionRef& section : (*object)->sections()) {
+    llvm::Expected<StringRef> name = section.getName();
+    if (!name) return name.takeError();
+    llvm::Expected<StringRef> contents = section.getContents();
+    if (*name == kWeightsSection && contents) return contents->data() - (*buffer)->getBufferStart();
+    if (!contents) llvm::consumeError(contents.takeError());
+  }
+  return llvm::createStringError("the object has no weights");
+}
+
+// Writes the file `from` over the bytes of `to` that begin at `place`.
+llvm::Error copyInto(const std::string& to, uint64_t place, const std::string& from) {
+  std::ifstream source(from, std::ios::binary);
+  std::fstream target(to, std::ios::binary | std::ios::in | std::ios::out);
+  target.seekp(static_cast<std::streamoff>(place));
+  std::string piece(kPiece, '\0');
+  while (source.read(piece.data(), kPiece), source.gcount() > 0) target.write(piece.data(), source.gcount());
+  target.flush();
+  if (source.eof() && target.good()) return llvm::Error::success();
+  return llvm::createStringError("the weights cannot be copied into the object");
+}
+
 }  // namespace
 
 llvm::Error makeLibrary(const std::vector<LibraryVersion>& versions, const LibraryParts& parts) {
@@ -161,6 +202,21 @@ llvm::Error makeLibrary(const std::vector<LibraryVersion>& versions, const Libra
   rename(module, parts.prefix, shown);
   hideTheRest(module, shown);
   return llvm::Error::success();
+}
+
+llvm::Error writeLibraryObject(CompiledProgram& program, const LibraryParts& parts, const std::string& object) {
+  auto failed = [&](const std::string& path, std::error_code code) { return llvm::createStringError(code, "%s: %s", path.c_str(), code.message().c_str()); };
+  std::error_code code;
+  llvm::raw_fd_ostream stream(object, code);
+  if (code) return failed(object, code);
+  emit(*program.module, *program.target, Format::object, stream);
+  stream.flush();
+  code = stream.error();
+  stream.clear_error();
+  if (code) return failed(object, code);
+  if (parts.weightsFile.empty() || llvm::Triple(program.module->getTargetTriple()).isWasm()) return llvm::Error::success();
+  llvm::Expected<uint64_t> place = placeOfWeights(object);
+  return place ? copyInto(object, *place, parts.weightsFile) : place.takeError();
 }
 
 }  // namespace mxc::codegen

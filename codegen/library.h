@@ -19,15 +19,19 @@ struct LibraryParts {
   std::string prefix;                // "lenet": mxc_embed_run becomes lenet_run
   std::vector<std::string> bitcode;  // of runtime/embed for the program's target
   std::string weightsFile;           // the persistent area's image, which is to lie in the library; empty: it does not
-  uint64_t weightsBytes = 0;
+  uint64_t weightsBytes = 0;         // of that file
   uint64_t weightsLayout = 0, build = 0;  // see plan::Library
   bool fused = true;                 // false: a * b + c in f32 is to be mxc_soft_fmaf of `bitcode`
   bool rounded = true;               // false: floor in f32 is to be mxc_soft_floorf
 };
 
 // Makes the module of the first version's first program that of a library; those of the others are used up. The weights, which all have in
-// common, never become LLVM constants: the assembler copies them out of their file when an object is emitted. Error: the bitcode is none,
-// or does not fit.
+// common, are neither LLVM constants nor the assembler's: where they are to lie, in a section of their own, an object has zeros. Error: the bitcode
+// is none, or does not fit.
 llvm::Error makeLibrary(const std::vector<LibraryVersion>& versions, const LibraryParts& parts);
+
+// Writes the library's object to the file `object`, the weights' file in its place; memory does not depend on how large that is, but on wasm.
+// Error: a file cannot be read or written.
+llvm::Error writeLibraryObject(CompiledProgram& program, const LibraryParts& parts, const std::string& object);
 
 }  // namespace mxc::codegen

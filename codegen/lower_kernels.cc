@@ -239,18 +239,19 @@ FailureOr<std::unique_ptr<llvm::Module>> lowerToLLVM(ModuleOp kernels, llvm::LLV
   return module;
 }
 
-std::string emit(llvm::Module& module, llvm::TargetMachine& target, Format format) {
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  if (format == Format::llvm) {
-    module.print(stream, nullptr);
-    return bytes.str().str();
-  }
+void emit(llvm::Module& module, llvm::TargetMachine& target, Format format, llvm::raw_pwrite_stream& stream) {
+  if (format == Format::llvm) return module.print(stream, nullptr);
   llvm::legacy::PassManager passes;
   auto type = format == Format::object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
   [[maybe_unused]] bool unsupported = target.addPassesToEmitFile(passes, stream, nullptr, type);
   assert(!unsupported && "every target of ours writes assembly and objects");
   passes.run(module);
+}
+
+std::string emit(llvm::Module& module, llvm::TargetMachine& target, Format format) {
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  emit(module, target, format, stream);
   return bytes.str().str();
 }
 

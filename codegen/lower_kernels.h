@@ -44,5 +44,7 @@ mlir::FailureOr<std::unique_ptr<llvm::Module>> lowerToLLVM(mlir::ModuleOp kernel
 
 // The text of the LLVM IR or of the assembly, or the bytes of an object file.
 std::string emit(llvm::Module& module, llvm::TargetMachine& target, Format format);
+// The same into a stream: what the assembler fills with zeros (codegen/library.h) is then never in memory.
+void emit(llvm::Module& module, llvm::TargetMachine& target, Format format, llvm::raw_pwrite_stream& stream);
 
 }  // namespace mxc::codegen

@@ -23,7 +23,8 @@ std::optional<Arrays> readArrays(const std::string& flag, const std::vector<std:
     auto bytes = io::read_file(assignment->second);
     auto array = bytes.ok() ? io::parse_npy(*bytes, assignment->second) : bytes.status();
     if (!array.ok()) return printer.error(array.status()), std::nullopt;
-    arrays[assignment->first] = std::move(*array);
+    if (!arrays.emplace(assignment->first, std::move(*array)).second)
+      return printer.error(Fault::usage, flag + " " + text + ": there is an array for '" + assignment->first + "' already"), std::nullopt;
   }
   return arrays;
 }
@@ -31,6 +32,7 @@ std::optional<Arrays> readArrays(const std::string& flag, const std::vector<std:
 std::optional<Arrays> readArchive(const std::string& path, DiagnosticPrinter& printer) {
   auto entries = io::read_npz(path);
   if (!entries.ok()) return printer.error(entries.status()), std::nullopt;
+  if (entries->empty()) return printer.error(Fault::input, path + ": there is no array in this archive"), std::nullopt;
   Arrays arrays;
   for (auto& [name, array] : *entries) arrays[name] = std::move(array);
   return arrays;

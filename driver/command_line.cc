@@ -152,6 +152,8 @@ std::vector<std::string> readArguments(int argc, const char* const* argv, std::s
   if (llvm::Error wrong = expansion.expandResponseFiles(own)) error = llvm::toString(std::move(wrong));
   std::vector<std::string> arguments;
   for (const char* word : own) arguments.push_back(translated(word));
+  // Nothing behind '=' is no flag without a value, which it would be to CLI11: it is read as a list of no names.
+  if (!arguments.empty() && arguments.front() == "compile") std::replace(arguments.begin(), arguments.end(), std::string("--train="), std::string("--train=,"));
   arguments.insert(arguments.end(), rest.begin(), rest.end());
   return arguments;
 }

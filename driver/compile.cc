@@ -7,11 +7,13 @@
 #include "codegen/compile.h"
 #include "driver/aligned_plan.h"
 #include "driver/crash.h"
+#include "driver/dependencies.h"
 #include "driver/files.h"
 #include "driver/generator.h"
 #include "driver/library.h"
 #include "driver/link.h"
 #include "driver/main_file.h"
+#include "driver/output_set.h"
 #include "driver/paper_memory_text.h"
 #include "driver/plan_text.h"
 #include "frontend/dsl/draw.h"
@@ -51,15 +53,8 @@ std::string outputPath(const CompileOptions& options) {
 
 bool isSymbolJson(const CompileOptions& options) { return llvm::sys::path::extension(options.source) == ".json"; }
 
-// A file's name as it stands in a rule for make.
-std::string makeName(llvm::StringRef file) {
-  std::string escaped;
-  for (char c : file) escaped += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
-  return escaped;
-}
-
-// Where -MD leaves the rule while the host compiler runs.
-constexpr llvm::StringRef kDependencies = "/model.d";
+// Libraries come with files whose names -o does not say: which the model includes is known before they are written.
+bool asksForDependencies(const CompileOptions& options) { return options.dependencies || isLibrary(options); }
 
 frontend::StageOptions stageOptions(const CompileOptions& options, const std::string& output, const std::string& folder) {
   frontend::StageOptions stage;
@@ -74,8 +69,8 @@ frontend::StageOptions stageOptions(const CompileOptions& options, const std::st
   stage.memory_limit_bytes = options.stage_memory_limit_bytes;
   stage.verbose = options.verbose;
   if (options.color != Color::automatic) stage.color = options.color == Color::always ? "always" : "never";
-  if (options.dependencies) stage.dependencies = folder + kDependencies.str();
-  stage.dependency_target = options.dependency_target.empty() ? makeName(output) : options.dependency_target;
+  if (asksForDependencies(options)) stage.dependencies = rawRule(folder);
+  stage.dependency_target = dependencyTarget(options, output);
   return stage;
 }
 
@@ -157,33 +152,33 @@ std::optional<Source> readSource(const CompileOptions& options, const std::strin
   return source;
 }
 
-// A rule for make, as compilers write it, with one more file that the target depends on.
-std::string withDependency(llvm::StringRef rule, llvm::StringRef file) {
-  return rule.rtrim().str() + " \\\n  " + makeName(file) + "\n";
+// The files of the command line that are read, and those that will be written.
+std::vector<NamedFile> filesRead(const CompileOptions& options) {
+  std::vector<NamedFile> files = {{"the model", options.source}};
+  if (!options.params.empty()) files.push_back({"the parameters", options.params});
+  return files;
 }
 
-// -MD: after the output, so that a rule stands for an output that is there.
-void writeDependencies(const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                       DiagnosticPrinter& printer) {
-  std::string path = options.dependency_file, target = options.dependency_target.empty() ? makeName(output) : options.dependency_target;
-  if (path.empty()) {
-    llvm::SmallString<128> name(output == "-" ? llvm::sys::path::stem(options.source) : llvm::StringRef(output));
-    llvm::sys::path::replace_extension(name, "d");
-    path = name.str().str();
-  }
-  if (isSymbolJson(options)) {
-    std::string rule = target + ": " + makeName(options.source) + "\n";
-    return writeOutput(path, options.params.empty() ? rule : withDependency(rule, options.params), printer);
-  }
-  auto rule = readWholeFile(work.path() + kDependencies.str());
-  if (!rule) return printer.error(Fault::internal, "the host compiler wrote no dependencies: " + llvm::toString(rule.takeError()));
-  if (!options.params.empty()) *rule = withDependency(*rule, options.params);
-  writeOutput(path, *rule, printer);
+std::vector<NamedFile> filesWritten(const CompileOptions& options, const std::string& output) {
+  std::vector<NamedFile> files = libraryFiles(options, output);
+  if (!isLibrary(options)) files.push_back({isProgram(options) ? "the program" : "the output", output});
+  if (options.dependencies) files.push_back({"the rule of -MD", dependencyFile(options, output)});
+  if (!options.report.empty() && !options.report_file.empty()) files.push_back({"the report", options.report_file});
+  return files;
+}
+
+// The same with what the model includes and loads.
+bool checkIncluded(const CompileOptions& options, const std::string& output, const WorkDirectory& work, DiagnosticPrinter& printer) {
+  if (isSymbolJson(options) || !asksForDependencies(options)) return true;
+  auto rule = readWholeFile(rawRule(work.path()));
+  if (!rule) return llvm::consumeError(rule.takeError()), true;
+  std::vector<NamedFile> read = filesRead(options);
+  for (std::string& file : filesOfRule(*rule)) read.push_back({"a file that the model includes or loads", std::move(file)});
+  return checkOverwriting(read, filesWritten(options, output), printer);
 }
 
 // --emit=svg: the graph with the shapes that its operations give.
-void drawModel(const std::string& graph, mlir::ModuleOp module, const CompileOptions& options, const std::string& output,
-               DiagnosticPrinter& printer) {
+void drawModel(const std::string& graph, mlir::ModuleOp module, const std::string& output, OutputSet& outputs, DiagnosticPrinter& printer) {
   if (mlir::failed(runPass(*findPass("infer-shapes"), module, {}))) return;
   std::map<std::string, std::string> shapes;
   for (mlir::Operation& op : module.getBody()->getOperations())
@@ -191,12 +186,12 @@ void drawModel(const std::string& graph, mlir::ModuleOp module, const CompileOpt
       shapes[name.getName().str()] = shapeText(rankedType(op.getResult(0)));
   std::string error, svg = detail::drawModel(graph, shapes, error);
   if (!error.empty()) return printer.error(Fault::internal, error);
-  writeOutput(output, svg, printer);
+  outputs.add(output, svg);
 }
 
-void writePaperMemory(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, DiagnosticPrinter& printer) {
+void writePaperMemory(mlir::ModuleOp module, const CompileOptions& options, const std::string& output, OutputSet& outputs, DiagnosticPrinter& printer) {
   if (mlir::failed(runPass(*findPass("infer-shapes"), module, {}))) return requireError(printer, "a pass");
-  writeOutput(output, paperMemoryText(module, options.memory_plan), printer);
+  outputs.add(output, paperMemoryText(module, options.memory_plan));
 }
 
 // What `emit` says of a program that has been generated.
@@ -210,32 +205,31 @@ std::string emitted(codegen::CompiledProgram& program, Emit emit) {
 }
 
 // The program of one model: with the standard trainer.
-void writeTrainer(codegen::CompiledProgram& program, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                  DiagnosticPrinter& printer) {
+void addTrainer(codegen::CompiledProgram& program, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                OutputSet& outputs, DiagnosticPrinter& printer) {
   std::string object = work.file("model.o");
-  writeOutput(object, program.emit(codegen::Format::object), printer);
-  std::string bytes = printer.failed() ? "" : linkProgram({object}, Runtime::trainer, options, work, printer);
-  if (!printer.failed()) writeOutput(output, bytes, printer, /*executable=*/true);
+  writeIntermediate(object, program.emit(codegen::Format::object), printer);
+  if (!printer.failed()) outputs.add(output, linkProgram({object}, Runtime::trainer, options, work, printer), /*executable=*/true);
 }
 
 // One model from its symbol JSON to what --emit says; a program gets the standard trainer.
 void compileModel(const Model& model, bool has_main, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                  DiagnosticPrinter& printer) {
-  if (options.emit == Emit::graph) return writeOutput(output, model.graph, printer);
+                  OutputSet& outputs, DiagnosticPrinter& printer) {
+  if (options.emit == Emit::graph) return outputs.add(output, model.graph);
   Generator generator(options, has_main, work, printer);
   generator.keep(model, "graph.json", [&] { return model.graph; });
   Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", model.graph);
   Imported imported = importModel(model, options, printer);
   if (!imported.module) return;
-  if (options.emit == Emit::svg) return drawModel(model.graph, *imported.module, options, output, printer);
-  if (options.emit == Emit::mlir) return writeOutput(output, printed(*imported.module), printer);
-  if (options.memory_by_paper) return writePaperMemory(*imported.module, options, output, printer);
+  if (options.emit == Emit::svg) return drawModel(model.graph, *imported.module, output, outputs, printer);
+  if (options.emit == Emit::mlir) return outputs.add(output, printed(*imported.module));
+  if (options.memory_by_paper) return writePaperMemory(*imported.module, options, output, outputs, printer);
   if (auto program = generator.generate(model, *imported.module)) {
-    generator.writeReport();
+    generator.addReport(outputs);
     if (options.emit == Emit::executable) {
-      writeTrainer(*program, options, output, work, printer);
+      addTrainer(*program, options, output, work, outputs, printer);
     } else {
-      writeOutput(output, emitted(*program, options.emit), printer);
+      outputs.add(output, emitted(*program, options.emit));
     }
   }
   if (printer.exitCode() == kInternal) reproducer.write(printer);
@@ -243,7 +237,7 @@ void compileModel(const Model& model, bool has_main, const CompileOptions& optio
 
 // A library of a model, for each set of sizes: `models` are that one, staged with each.
 void compileLibrary(const Source& source, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                    DiagnosticPrinter& printer) {
+                    OutputSet& outputs, DiagnosticPrinter& printer) {
   Generator generator(options, source.has_main, work, printer);
   std::vector<LibrarySet> sets;
   for (const Model& model : source.models) {
@@ -251,6 +245,8 @@ void compileLibrary(const Source& source, const CompileOptions& options, const s
     Reproducer reproducer(llvm::sys::path::stem(options.source).str() + ".reproducer.json", model.graph);
     Imported imported = importModel(model, options, printer);
     if (!imported.module) return;
+    if (options.emit != Emit::header && options.params.empty() && !imported.module->getOps<mx::ParameterOp>().empty())
+      return printer.error(Fault::usage, "the model has trained parameters: name their file with --params");
     mlir::OwningOpRef<mlir::ModuleOp> whole = llvm::cast<mlir::ModuleOp>(imported.module->getOperation()->clone());
     auto program = generator.generate(model, *imported.module);
     if (program) {
@@ -260,13 +256,13 @@ void compileLibrary(const Source& source, const CompileOptions& options, const s
     if (printer.exitCode() == kInternal) reproducer.write(printer);
     if (printer.failed()) return;
   }
-  generator.writeReport();
-  writeLibrary(sets, options, output, work, printer);
+  generator.addReport(outputs);
+  addLibrary(sets, options, output, work, outputs, printer);
 }
 
 // A file with a main: all its models, and the file itself.
 void compileMainProgram(const Source& source, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                        DiagnosticPrinter& printer) {
+                        OutputSet& outputs, DiagnosticPrinter& printer) {
   Generator generator(options, /*has_main=*/true, work, printer);
   std::vector<std::string> objects = {work.file("main.o")};
   for (const Model& model : source.models) {
@@ -280,12 +276,11 @@ void compileMainProgram(const Source& source, const CompileOptions& options, con
       return;
     }
     objects.push_back(work.file(model.name + ".o"));
-    writeOutput(objects.back(), program->emit(codegen::Format::object), printer);
+    writeIntermediate(objects.back(), program->emit(codegen::Format::object), printer);
   }
-  generator.writeReport();
+  generator.addReport(outputs);
   if (printer.failed() || !compileMain(options, objects[0], printer)) return;
-  std::string bytes = linkProgram(objects, Runtime::library, options, work, printer);
-  if (!printer.failed()) writeOutput(output, bytes, printer, /*executable=*/true);
+  outputs.add(output, linkProgram(objects, Runtime::library, options, work, printer), /*executable=*/true);
 }
 
 }  // namespace
@@ -293,14 +288,18 @@ void compileMainProgram(const Source& source, const CompileOptions& options, con
 void compile(const CompileOptions& options, DiagnosticPrinter& printer) {
   std::string output = outputPath(options);
   if (options.show_commands) return showCommands(options, output, printer);
+  if (!checkOverwriting(filesRead(options), filesWritten(options, output), printer)) return;
   WorkDirectory work(options.save_temps ? (output == "-" ? "mxc" : output) + ".temps" : "");
   if (!work.error().empty()) return printer.error(Fault::input, work.error());
   std::optional<Source> source = readSource(options, output, work, printer);
-  if (!source) return;
-  if (source->has_main && isProgram(options)) compileMainProgram(*source, options, output, work, printer);
-  else if (isLibrary(options)) compileLibrary(*source, options, output, work, printer);
-  else compileModel(source->models[0], source->has_main, options, output, work, printer);
-  if (!printer.failed() && options.dependencies) writeDependencies(options, output, work, printer);
+  if (!source || !checkIncluded(options, output, work, printer)) return;
+  OutputSet outputs;
+  if (source->has_main && isProgram(options)) compileMainProgram(*source, options, output, work, outputs, printer);
+  else if (isLibrary(options)) compileLibrary(*source, options, output, work, outputs, printer);
+  else compileModel(source->models[0], source->has_main, options, output, work, outputs, printer);
+  // The rule comes last: it stands for an output that is there.
+  if (!printer.failed() && options.dependencies) addDependencies(options, output, work, outputs, printer);
+  if (!printer.failed()) outputs.commit(printer);
 }
 
 }  // namespace mxc::driver

@@ -51,7 +51,7 @@ struct CompileOptions {
   bool verbose = false, time_passes = false, save_temps = false, print_ir = false;
 };
 
-// Compiles and writes the output. Errors are in `printer`.
+// Compiles and writes the output. Errors are in `printer`; after one, no file has been written or changed.
 void compile(const CompileOptions& options, DiagnosticPrinter& printer);
 
 }  // namespace mxc::driver

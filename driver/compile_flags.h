@@ -27,8 +27,8 @@ class CompileFlags {
  private:
   // What the parser fills and check() reads.
   struct Raw {
-    std::vector<std::string> dims, sets;
-    std::string memory_limit, train;
+    std::vector<std::string> dims, sets, train;
+    std::string memory_limit;
     std::string dtype = "f32", emit = "exe", memory_plan = "both", memory_rules = "own", weights = "embed";
     int64_t stage_memory_mib = 4096;
   };

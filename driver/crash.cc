@@ -11,6 +11,7 @@
 
 #include "driver/files.h"
 #include "driver/interrupt.h"
+#include "driver/output_set.h"
 
 namespace mxc::driver {
 
@@ -76,9 +77,9 @@ Reproducer::Reproducer(std::string path, const std::string& text) : path_(std::m
 Reproducer::~Reproducer() { pending.store(nullptr, std::memory_order_release); }
 
 void Reproducer::write(DiagnosticPrinter& printer) {
-  if (llvm::Error error = writeWholeFile(path_, text_))
-    return printer.error(frontend::Fault::internal, llvm::toString(std::move(error)));
-  printer.error(frontend::Fault::internal, "this is a bug of mxc; to reproduce it: mxc compile " + path_);
+  OutputSet file;
+  file.add(path_, text_);
+  if (file.commit(printer)) printer.error(frontend::Fault::internal, "this is a bug of mxc; to reproduce it: mxc compile " + path_);
 }
 
 }  // namespace mxc::driver

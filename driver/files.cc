@@ -12,22 +12,6 @@ namespace mxc::driver {
 
 namespace fs = llvm::sys::fs;
 
-namespace {
-
-llvm::Error cannotWrite(const std::string& path, const std::string& why) {
-  return llvm::createStringError(std::make_error_code(std::errc::io_error), "cannot write '%s': %s", path.c_str(), why.c_str());
-}
-
-std::error_code writeTo(llvm::raw_fd_ostream& stream, std::string_view bytes) {
-  stream << llvm::StringRef(bytes);
-  stream.flush();
-  std::error_code code = stream.error();
-  stream.clear_error();
-  return code;
-}
-
-}  // namespace
-
 std::string installRoot() {
   std::string program = fs::getMainExecutable("mxc", reinterpret_cast<void*>(&installRoot));
   return llvm::sys::path::parent_path(llvm::sys::path::parent_path(program)).str();
@@ -53,33 +37,16 @@ llvm::Expected<std::string> readWholeFile(const std::string& path) {
   return (*buffer)->getBuffer().str();
 }
 
-llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool executable) {
-  fs::file_status status;
-  const bool special = path == "-" || (!fs::status(path, status) && fs::exists(status) && !fs::is_regular_file(status));
+void writeIntermediate(const std::string& path, std::string_view bytes, DiagnosticPrinter& printer) {
   std::error_code code;
-  if (special) {
-    llvm::raw_fd_ostream stream(path, code);
-    if (!code) code = writeTo(stream, bytes);
-    return code ? cannotWrite(path, code.message()) : llvm::Error::success();
+  llvm::raw_fd_ostream stream(path, code);
+  if (!code) {
+    stream << llvm::StringRef(bytes);
+    stream.flush();
+    code = stream.error();
+    stream.clear_error();
   }
-  auto mode = fs::all_read | fs::all_write | (executable ? fs::all_exe : fs::perms(0));
-  auto file = fs::TempFile::create(path + ".%%%%%%.tmp", mode);
-  if (!file) return cannotWrite(path, llvm::toString(file.takeError()));
-  if (fs::is_regular_file(status)) {  // who could read or run the old file can the new one
-    const unsigned old = status.permissions() & fs::all_perms;
-    (void)fs::setPermissions(file->FD, static_cast<fs::perms>(old | (executable ? (old & fs::all_read) >> 2 : 0)));
-  }
-  llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-  if ((code = writeTo(stream, bytes))) {
-    llvm::consumeError(file->discard());
-    return cannotWrite(path, code.message());
-  }
-  if (llvm::Error error = file->keep(path)) return cannotWrite(path, llvm::toString(std::move(error)));
-  return llvm::Error::success();
-}
-
-void writeOutput(const std::string& path, std::string_view bytes, DiagnosticPrinter& printer, bool executable) {
-  if (llvm::Error error = writeWholeFile(path, bytes, executable)) printer.error(frontend::Fault::input, llvm::toString(std::move(error)));
+  if (code) printer.error(frontend::Fault::input, "cannot write '" + path + "': " + code.message());
 }
 
 }  // namespace mxc::driver

@@ -1,4 +1,4 @@
-// Files of the driver: where mxc is installed, temporary folders, outputs that appear whole or not at all.
+// Files of the driver: where mxc is installed, temporary folders and what lies in them.
 #pragma once
 
 #include <string>
@@ -35,10 +35,7 @@ class WorkDirectory {
 
 // The file's bytes.
 llvm::Expected<std::string> readWholeFile(const std::string& path);
-// Writes `path` through a file beside it that is then renamed; "-" is standard output, and a device or pipe is written as it is.
-// A file that was there keeps its permissions. `executable`: with the permission to run.
-llvm::Error writeWholeFile(const std::string& path, std::string_view bytes, bool executable = false);
-// The same; an error is printed.
-void writeOutput(const std::string& path, std::string_view bytes, DiagnosticPrinter& printer, bool executable = false);
+// Writes an intermediate file; an error is printed. What a command leaves goes through output_set.h.
+void writeIntermediate(const std::string& path, std::string_view bytes, DiagnosticPrinter& printer);
 
 }  // namespace mxc::driver

@@ -76,11 +76,11 @@ std::vector<codegen::CompiledProgram> Generator::generateVariants(const Model& m
 void Generator::write(const Model& model, const std::string& name, const std::string& text) {
   std::string before = has_main_ && isProgram(options_) ? model.name + "." : "";
   for (const auto& [dimension, size] : model.dims) before += dimension + "_" + std::to_string(size) + ".";
-  writeOutput(work_.file(before.empty() && name == "ll" ? "model.ll" : before + name), text, printer_);
+  writeIntermediate(work_.file(before.empty() && name == "ll" ? "model.ll" : before + name), text, printer_);
 }
 
-void Generator::writeReport() {
-  if (!options_.report.empty()) writeOutput(options_.report_file.empty() ? "-" : options_.report_file, report_, printer_);
+void Generator::addReport(OutputSet& outputs) const {
+  if (!options_.report.empty()) outputs.add(options_.report_file.empty() ? "-" : options_.report_file, report_);
 }
 
 std::optional<codegen::CompiledProgram> Generator::generateFor(const codegen::TargetOptions& target, const Model& model,
@@ -93,8 +93,12 @@ std::optional<codegen::CompiledProgram> Generator::generateFor(const codegen::Ta
 }
 
 codegen::ProgramFacts Generator::factsOf(const Model& model) const {
-  codegen::ProgramFacts facts{llvm::sys::path::filename(options_.source).str(), "mxc " MXC_VERSION, options_.check_finite};
+  codegen::ProgramFacts facts;
+  facts.source = llvm::sys::path::filename(options_.source).str();
+  facts.compiler = "mxc " MXC_VERSION;
+  facts.check_finite = options_.check_finite;
   if (has_main_) facts.symbol += "_" + model.name;
+  if (isLibrary(options_)) facts.more = libraryFacts(options_, model.dims);
   return facts;
 }
 

@@ -10,6 +10,7 @@
 #include "codegen/compile.h"
 #include "driver/compile.h"
 #include "driver/files.h"
+#include "driver/output_set.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -64,7 +65,7 @@ class Generator {
   }
 
   // --report, of all models.
-  void writeReport();
+  void addReport(OutputSet& outputs) const;
 
  private:
   void write(const Model& model, const std::string& name, const std::string& text);

@@ -130,7 +130,7 @@ std::optional<std::vector<ReferencedTensor>> exposeTensors(CompileOptions& optio
   std::string exposed;
   llvm::raw_string_ostream(exposed) << *document;
   options.source = work.file("exposed.json");
-  writeOutput(options.source, exposed, printer);
+  writeIntermediate(options.source, exposed, printer);
   if (printer.failed()) return std::nullopt;
   return tensors;
 }

@@ -3,12 +3,13 @@
 
 #include "codegen/library.h"
 #include "driver/aligned_plan.h"
+#include "driver/archive.h"
+#include "driver/c_names.h"
 #include "driver/library_fields.h"
 #include "driver/library_header.h"
 #include "driver/link.h"
 #include "driver/target.h"
 #include "driver/weights.h"
-#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -19,7 +20,7 @@ using frontend::Fault;
 namespace {
 
 // What runtime/embed's functions look like from outside; part of every library's build number.
-constexpr const char* kInterface = "2";
+constexpr const char* kInterface = "3";
 
 // The parts of runtime/embed that a library has.
 std::vector<std::string> partsOf(const HeaderFacts& facts, const Target& target, bool multiversion) {
@@ -31,6 +32,7 @@ std::vector<std::string> partsOf(const HeaderFacts& facts, const Target& target,
   add(facts.sets.size() > 1, {"exports_sets"});
   add(!facts.trains(), {"no_training"});
   add(facts.trains(), {"train", "state", "exports_train"});
+  add(facts.trains() && facts.sets.size() > 1, {"exports_train_sets"});
   add(facts.weights_beside || facts.trains(), {"weights"});
   add(facts.weights_beside, {"exports_weights"});
   add(facts.hosted && facts.weights_beside, {"weights_file", "exports_weights_hosted"});
@@ -54,17 +56,8 @@ std::optional<std::vector<std::string>> readBitcode(const Target& target, const 
   return bitcode;
 }
 
-// One object as a static library. The same object gives the same bytes: no time, no user.
-std::string archiveOf(const std::string& object, const std::string& name, DiagnosticPrinter& printer) {
-  llvm::NewArchiveMember member(llvm::MemoryBufferRef(object, name));
-  auto archive = llvm::writeArchiveToBuffer(member, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU,
-                                            /*Deterministic=*/true, /*Thin=*/false);
-  if (archive) return (*archive)->getBuffer().str();
-  return printer.error(Fault::internal, "the archive cannot be made: " + llvm::toString(archive.takeError())), "";
-}
-
 // "lenet" for out/liblenet.a.
-std::string headerName(const std::string& output) {
+std::string headerName(llvm::StringRef output) {
   llvm::StringRef stem = llvm::sys::path::stem(output);
   stem.consume_front("lib");
   return stem.empty() ? "library" : stem.str();
@@ -95,17 +88,17 @@ uint64_t bytesOf(const std::vector<LibrarySet>& sets, bool whole) {
 HeaderFacts headerFacts(const std::vector<AlignedPlan>& plans, const std::vector<LibrarySet>& sets, const Target& target,
                         const CompileOptions& options, const std::string& output) {
   HeaderFacts facts;
-  facts.prefix = cIdentifier(plans[0].view().find_fact("model"));
-  facts.file = headerName(output);
-  facts.library = llvm::sys::path::filename(output).str();
+  facts.prefix = libraryPrefix(plans[0].view().find_fact("model"));
+  facts.file = output == "-" ? facts.prefix : headerName(output);
+  facts.library = options.emit == Emit::header ? "lib" + facts.file + ".a" : llvm::sys::path::filename(output).str();
   facts.weights_beside = options.weights_beside;
   facts.hosted = target.hosted;
-  std::string text = kInterface + std::string(options.weights_beside ? "file" : "embed");
+  std::vector<core::PlanView> views;
   for (size_t i = 0; i < sets.size(); ++i) {
     facts.sets.push_back({plans[i].view(), sets[i].dims});
-    text += sets[i].program.plan;
+    views.push_back(plans[i].view());
   }
-  facts.build = hashOf(text);
+  facts.build = buildNumber(views, options.weights_beside);
   facts.arena_bytes = bytesOf(sets, /*whole=*/false);
   facts.all_trained_bytes = bytesOf(sets, /*whole=*/true);
   return facts;
@@ -134,6 +127,42 @@ bool checkSets(const HeaderFacts& facts, DiagnosticPrinter& printer) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> libraryFacts(const CompileOptions& options, const std::map<std::string, int64_t>& dims) {
+  std::string flags = "-O" + std::to_string(options.level), sizes;
+  auto add = [&](bool given, const std::string& flag) { flags += given ? " " + flag : ""; };
+  add(!options.target.empty(), "--target=" + options.target);
+  add(!options.multiversion, "-mcpu=" + options.cpu);
+  add(options.multiversion, "--multiversion");
+  add(options.weights_beside, "--weights=file");
+  add(options.train, options.trained.empty() ? "--train" : "--train=" + llvm::join(options.trained, ","));
+  add(options.f64, "--dtype=f64");
+  add(!options.optimizer.empty(), "--optimizer=" + options.optimizer);
+  add(options.memory_limit_bytes > 0, "--memory-limit=" + std::to_string(options.memory_limit_bytes));
+  for (const auto& [name, size] : options.dims) add(true, "--dim " + name + "=" + std::to_string(size));
+  for (const std::string& define : options.defines) add(true, "-D" + define);
+  for (const auto& [name, size] : dims)
+    if (name != "batch") sizes += (sizes.empty() ? "" : ",") + name + "=" + std::to_string(size);
+  std::vector<std::pair<std::string, std::string>> facts = {{"weights", options.weights_beside ? "file" : "embed"}, {"flags", flags}};
+  if (!sizes.empty()) facts.push_back({"sizes", sizes});
+  return facts;
+}
+
+uint64_t buildNumber(const std::vector<core::PlanView>& sets, bool weights_beside) {
+  std::string text = kInterface + std::string(weights_beside ? "file" : "embed");
+  for (const core::PlanView& set : sets) text.append(reinterpret_cast<const char*>(&set.header()), set.header().bytes);
+  return hashOf(text);
+}
+
+std::vector<NamedFile> libraryFiles(const CompileOptions& options, const std::string& output) {
+  if (!isLibrary(options)) return {};
+  if (options.emit == Emit::header) return {{"the header", output}};
+  std::vector<NamedFile> files = {{"the library", output},
+                                  {"the header", beside(output, headerName(output) + ".h")},
+                                  {"the C++ header", beside(output, headerName(output) + ".hpp")}};
+  if (options.weights_beside) files.push_back({"the library's weights", beside(output, headerName(output) + ".weights")});
+  return files;
+}
+
 bool isLibrary(const CompileOptions& options) {
   switch (options.emit) {
     case Emit::header:
@@ -147,8 +176,6 @@ bool isLibrary(const CompileOptions& options) {
 bool checkLibraryOptions(const CompileOptions& options, DiagnosticPrinter& printer) {
   auto fail = [&](const std::string& message) { return printer.error(Fault::usage, message), false; };
   bool library = isLibrary(options);
-  if ((options.emit == Emit::library || options.emit == Emit::shared) && options.params.empty())
-    return fail("a library has trained parameters: name their file with --params");
   if (!options.params.empty() && (options.emit == Emit::header || !library)) return fail("--params goes with --emit=lib, shared and obj alone");
   if (options.weights_beside && !library) return fail("--weights=file goes with libraries alone: --emit=lib, shared, header, or obj with --params");
   bool between = options.emit == Emit::llvm || options.emit == Emit::assembly;
@@ -164,57 +191,58 @@ bool checkLibraryOptions(const CompileOptions& options, DiagnosticPrinter& print
   if (library && options.check_finite) return fail("--check-finite is a matter of the standard trainer, which a library does not have");
   if (library && options.output == "-" && options.emit != Emit::header)
     return fail("a library comes with headers beside it: it cannot go to standard output");
+  if (library && options.output.find_first_of("\"\\\n") != std::string::npos)
+    return fail("-o " + options.output + ": the library's headers include each other by a name in which '\"', '\\' and ends of lines have no place");
   return true;
 }
 
 namespace {
 
-// The library itself as --emit says it. Empty after an error, which has been printed.
-std::string emitted(codegen::CompiledProgram& program, const HeaderFacts& facts, const CompileOptions& options, const WorkDirectory& work,
-                    DiagnosticPrinter& printer) {
-  std::string object = program.emit(codegen::Format::object);
-  if (options.emit == Emit::object) return object;
-  if (options.emit == Emit::library) return archiveOf(object, facts.prefix + ".o", printer);
-  std::string file = work.file("library.o");
-  writeOutput(file, object, printer);
-  return printer.failed() ? "" : linkShared(file, facts.library, options, work, printer);
+// The library itself as --emit says it, from its object: a file in `work`. Nothing after an error, which has been printed.
+std::optional<Content> emitted(const std::string& object, const HeaderFacts& facts, const CompileOptions& options, const WorkDirectory& work,
+                               DiagnosticPrinter& printer) {
+  if (options.emit == Emit::library) return archiveOf(object, facts.prefix.substr(0, 13) + ".o", printer);
+  std::string file = options.emit == Emit::shared ? linkShared(object, facts.library, options, work, printer) : object;
+  if (file.empty()) return std::nullopt;
+  Content content;
+  content.addFile(file);
+  return content;
 }
 
 }  // namespace
 
-void writeLibrary(std::vector<LibrarySet>& sets, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
-                  DiagnosticPrinter& printer) {
+void addLibrary(std::vector<LibrarySet>& sets, const CompileOptions& options, const std::string& output, const WorkDirectory& work,
+                OutputSet& outputs, DiagnosticPrinter& printer) {
   const std::vector<AlignedPlan> plans = plansOf(sets);
   const Target* target = findTarget(options.target);
   if (!target) return printer.error(Fault::unsupported, "there are no embedded libraries for this machine; see --target");
   const HeaderFacts facts = headerFacts(plans, sets, *target, options, output);
   if (!checkSets(facts, printer)) return;
-  if (options.emit == Emit::header) return writeOutput(output, libraryHeader(facts), printer);
-  auto image = weightImage(facts.plan(), options.params, printer);
-  auto bitcode = image ? readBitcode(*target, facts, options.multiversion, printer) : std::nullopt;
+  if (options.emit == Emit::header) return outputs.add(output, libraryHeader(facts));
+  const std::string image = work.file("weights"), object = work.file("library.o");
+  auto bytes = writeWeightImage(facts.plan(), options.params, image, printer);
+  auto bitcode = bytes ? readBitcode(*target, facts, options.multiversion, printer) : std::nullopt;
   if (!bitcode) return;
   codegen::LibraryParts parts;
   parts.prefix = facts.prefix;
   parts.bitcode = std::move(*bitcode);
-  parts.weightsBytes = image->size();
+  parts.weightsBytes = *bytes;
   parts.weightsLayout = weightLayout(facts.plan());
   parts.build = facts.build;
   parts.fused = target->fused;
   parts.rounded = target->rounded;
-  if (!facts.weights_beside) {
-    parts.weightsFile = work.file("weights");
-    writeOutput(parts.weightsFile, *image, printer);
-    if (printer.failed()) return;
-  }
+  if (!facts.weights_beside) parts.weightsFile = image;
   if (llvm::Error error = codegen::makeLibrary(versionsOf(sets), parts)) return printer.error(Fault::internal, llvm::toString(std::move(error)));
-  std::string bytes = emitted(sets[0].program, facts, options, work, printer);
-  if (printer.failed()) return;
-  std::vector<std::pair<std::string, std::string>> files = {{beside(output, facts.file + ".h"), libraryHeader(facts)},
-                                                            {beside(output, facts.file + ".hpp"), libraryWrapper(facts)},
-                                                            {output, std::move(bytes)}};
-  if (facts.weights_beside) files.insert(files.begin(), {beside(output, facts.file + ".weights"), weightFile(*image, parts.weightsLayout)});
-  for (const auto& [path, content] : files)
-    if (!printer.failed()) writeOutput(path, content, printer);
+  if (llvm::Error error = codegen::writeLibraryObject(sets[0].program, parts, object)) return printer.error(Fault::input, llvm::toString(std::move(error)));
+  auto library = emitted(object, facts, options, work, printer);
+  if (!library) return;
+  outputs.add(beside(output, facts.file + ".h"), libraryHeader(facts));
+  outputs.add(beside(output, facts.file + ".hpp"), libraryWrapper(facts));
+  if (facts.weights_beside) {
+    auto weights = weightFile(image, parts.weightsLayout, printer);
+    if (weights) outputs.add(beside(output, facts.file + ".weights"), std::move(*weights));
+  }
+  outputs.add(output, std::move(*library));
 }
 
 }  // namespace mxc::driver

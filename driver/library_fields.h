@@ -1,8 +1,8 @@
 // The inputs and outputs of an embedded library as its headers show them.
+// Their names are identifiers (c_names.h), told apart by '_' behind them, also where capitals alone do: the macros of their sizes are in capitals.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -18,28 +18,32 @@ struct Field {
   bool by_sample;
 };
 
-// `name` as an identifier of C and C++: other characters become '_', a keyword gets one behind it.
-std::string cIdentifier(const std::string& name);
-
-// In the model's order; `kind` is INPUT or OUTPUT. Names that would be the same are told apart by '_' behind them.
-std::vector<Field> fieldsOf(const core::PlanView& view, std::span<const plan::Binding> bindings, const std::string& kind);
-
-// Those outputs that a caller gets: new values of what lies in the context are none.
-std::vector<plan::Binding> deliveredOutputs(const core::PlanView& view, const plan::Graph& graph);
+// What a graph takes and gives, in the model's order; outputs are those that a caller gets: new values of what lies in the context are none.
+struct Fields {
+  std::vector<Field> inputs, outputs;
+};
+Fields inferenceFields(const core::PlanView& view);
+Fields trainingFields(const core::PlanView& view);  // Requires: the library trains.
 
 // A structure of pointers to such fields, in C; `name` without the prefix.
 std::string structOf(const std::string& name, const std::vector<Field>& fields, bool input);
 
-// The same of spans, in C++; lines that refuse spans of a `struct_name` which are too short (an output's may be empty); each field's name
-// between `before` and `behind`, or nullptr if there is none.
+// The same of spans, in C++.
 std::string spanStructOf(const std::string& name, const std::vector<Field>& fields, bool input);
-std::string spanChecks(const std::vector<Field>& fields, const std::string& struct_name, bool input);
-std::string listedFields(const std::vector<Field>& fields, const std::string& before, const std::string& behind);
+
+// A member of the C++ class that checks its spans and calls the C function {p}_`verb`. `kind`: what stands before the names of the structures,
+// "" or "train_"; `otherwise`: the default of n, as " = 1".
+std::string spanCall(const std::string& verb, const std::string& kind, const Fields& fields, const std::string& otherwise);
+// The same for {p}_`verb`_set, which is told its set; empty if the library has one alone. `of`: what the set's graph takes and gives.
+std::string spanCallOfSet(const HeaderFacts& facts, const std::string& verb, const std::string& kind, Fields (*of)(const core::PlanView&));
+
+// "BATCH_8_LENGTH_16".
+std::string setName(const SizeSet& set);
 
 // "#define {P}_NAME value  /* note */".
 std::string define(const std::string& name, const std::string& value, const std::string& note);
 
-// `text` with {p}, {P}, {file}, {FILE} and {library} replaced.
+// `text` with {p}, {P}, {n}, {file}, {FILE} and {library} replaced; {n} is the C++ namespace.
 std::string filled(std::string text, const HeaderFacts& facts);
 
 }  // namespace mxc::driver

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "driver/c_names.h"
 #include "driver/library_fields.h"
 #include "driver/library_training.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,50 +14,46 @@ namespace mxc::driver {
 
 namespace {
 
-// "BATCH_8_LENGTH_16".
-std::string setName(const SizeSet& set) {
+// How many elements of fields, in names that end with `behind`.
+std::string sizes(const std::vector<Field>& fields, const std::string& behind) {
   std::string text;
-  for (const auto& [name, size] : set.dims) text += (text.empty() ? "" : "_") + llvm::StringRef(cIdentifier(name)).upper() + "_" + std::to_string(size);
+  for (const Field& field : fields)
+    text += define(field.size.substr(4) + behind, std::to_string(field.elements), field.by_sample ? "of a sample" : "of all samples");
   return text;
 }
 
-std::string sizes(const std::vector<Field>& inputs, const std::vector<Field>& outputs, const std::string& behind) {
-  std::string text;
-  for (const auto* fields : {&inputs, &outputs})
-    for (const Field& field : *fields)
-      text += define(field.size.substr(4) + behind, std::to_string(field.elements), field.by_sample ? "of a sample" : "of all samples");
-  return text;
-}
-
-std::string constants(const std::vector<Field>& inputs, const std::vector<Field>& outputs, const HeaderFacts& facts) {
+std::string constants(const Fields& fields, const HeaderFacts& facts) {
   std::string text = define("BUILD", "UINT64_C(0x" + llvm::utohexstr(facts.build) + ")", "which build of the library this header belongs to");
   text += define("BATCH", std::to_string(largestBatch(facts)), "the most samples of a run");
   text += define("ALIGN", std::to_string(plan::kAlign), "of an arena, in bytes");
   text += define("ARENA_BYTES", std::to_string(facts.arena_bytes), "all the memory that a context takes");
   text += define("WEIGHTS_BYTES", std::to_string(embed::persistent(embed::PlanRecords(&facts.plan().header())).fresh),
                  "shared by all contexts, never written");
-  return text + sizes(inputs, outputs, "");
+  return text + sizes(fields.inputs, "") + sizes(fields.outputs, "");
 }
 
-// The sets of sizes by number, with what differs from the first.
-std::string setsOf(const std::vector<Field>& inputs, const std::vector<Field>& outputs, const HeaderFacts& facts) {
+constexpr const char* kSets = R"(
+/* The sets of sizes that the library has. {p}_run takes the smallest batch, of those sets that are like the first but for the batch, that the
+ * samples fit in; where a batch is not a tensor's first axis, whose rows are as long as it is, that is the first set alone. {p}_run_set takes the
+ * set that it is told, and memory has that one's sizes. */
+)";
+
+// The sets of sizes by number, and the sizes of each.
+std::string setsOf(const HeaderFacts& facts) {
   if (facts.sets.size() == 1) return "";
-  std::string text = "\n/* The sets of sizes that the library has: {p}_run takes the smallest batch of those that are like the first but for the batch, "
-                     "{p}_run_set the one that it is told. */\nenum {\n";
+  std::string text = std::string(kSets) + "enum {\n";
   for (size_t i = 0; i < facts.sets.size(); ++i) {
     std::string note;
     for (const auto& [name, size] : facts.sets[i].dims) note += (note.empty() ? "" : ", ") + name + " " + std::to_string(size);
     text += "  {P}_SET_" + setName(facts.sets[i]) + " = " + std::to_string(i) + (i + 1 < facts.sets.size() ? "," : "") + " /* " + note + " */\n";
   }
   text += "};\n";
-  auto equal = [](const std::vector<Field>& a, const std::vector<Field>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Field& x, const Field& y) { return x.elements == y.elements; });
-  };
   for (const SizeSet& set : facts.sets) {
-    const plan::Graph& graph = set.view.graph(0);
-    std::vector<Field> in = fieldsOf(set.view, set.view.inputs(graph), "INPUT"), out = fieldsOf(set.view, set.view.outputs(graph), "OUTPUT");
-    if (equal(in, inputs) && equal(out, outputs)) continue;
-    text += "\n/* Of the set {P}_SET_" + setName(set) + ". */\n" + sizes(in, out, "_SET_" + setName(set));
+    std::string behind = "_SET_" + setName(set);
+    Fields fields = inferenceFields(set.view);
+    text += "\n/* Of the set {P}" + behind + ". */\n" + define("BATCH" + behind, std::to_string(batchOf(set.view)), "the most samples of a run");
+    text += sizes(fields.inputs, behind) + sizes(fields.outputs, behind);
+    if (facts.trains()) text += sizes(trainingFields(set.view).inputs, behind);
   }
   return text;
 }
@@ -69,15 +66,15 @@ std::string statuses() {
   return text + "};\n";
 }
 
-std::string usage(const std::vector<Field>& inputs, const std::vector<Field>& outputs) {
-  auto designated = [](const std::vector<Field>& fields) {
+std::string usage(const Fields& fields) {
+  auto designated = [](const std::vector<Field>& list) {
     std::string text;
-    for (const Field& field : fields) text += (text.empty() ? "." : ", .") + field.name + " = " + field.name;
-    return text;
+    for (const Field& field : list) text += (text.empty() ? "." : ", .") + field.name + " = " + field.name;
+    return text.empty() ? "0" : text;
   };
   return " *   static char arena[{P}_ARENA_BYTES] __attribute__((aligned({P}_ALIGN)));\n"
          " *   {p}_context* net = {p}_init(arena, sizeof arena);\n"
-         " *   int status = {p}_run(net, &({p}_inputs){" + designated(inputs) + "}, &({p}_outputs){" + designated(outputs) + "}, 1);\n";
+         " *   int status = {p}_run(net, &({p}_inputs){" + designated(fields.inputs) + "}, &({p}_outputs){" + designated(fields.outputs) + "}, 1);\n";
 }
 
 constexpr const char* kContexts = R"(
@@ -121,7 +118,7 @@ uint64_t {p}_build(void);
 )";
 
 constexpr const char* kRunSet = R"(
-/* The same with the set of that number, for 1 <= n <= that one's batch; memory has its sizes. */
+/* The same with the set of that number, for 1 <= n <= that one's batch; memory has its sizes. {P}_NO_SET: there is none. */
 int {p}_run_set({p}_context* context, int set, const {p}_inputs* inputs, const {p}_outputs* outputs, int64_t n);
 )";
 
@@ -164,24 +161,25 @@ uint64_t contextBytes(const std::vector<core::PlanView>& sets) {
   return embed::places(list.data()).end;
 }
 
+int64_t batchOf(const core::PlanView& view) { return std::max<int64_t>(view.graph(0).batch, 1); }
+
 int64_t largestBatch(const HeaderFacts& facts) {
   int64_t largest = 1;
-  auto others = [](std::map<std::string, int64_t> dims) { return dims.erase("batch"), dims; };
+  const embed::PlanRecords first(&facts.plan().header());
   for (const SizeSet& set : facts.sets)
-    if (others(set.dims) == others(facts.sets[0].dims)) largest = std::max(largest, set.view.graph(0).batch);
+    if (embed::is_alike(first, embed::PlanRecords(&set.view.header()))) largest = std::max(largest, batchOf(set.view));
   return largest;
 }
 
 std::string libraryHeader(const HeaderFacts& facts) {
   const core::PlanView& view = facts.plan();
-  std::vector<Field> inputs = fieldsOf(view, view.inputs(view.graph(0)), "INPUT");
-  std::vector<Field> outputs = fieldsOf(view, view.outputs(view.graph(0)), "OUTPUT");
-  auto fact = [&](const char* key) { return std::string(view.find_fact(key) ? view.find_fact(key) : "?"); };
+  const Fields fields = inferenceFields(view);
+  auto fact = [&](const char* key) { return commentText(view.find_fact(key) ? view.find_fact(key) : "?"); };
   std::string text = "/* {file}.h: the model " + fact("model") + " of " + fact("source") + ", compiled by " + fact("compiler") + " for " +
-                     fact("target") + ". Link {library} and -lm.\n *\n" + usage(inputs, outputs) + " */\n";
+                     fact("target") + ". Link {library}" + (facts.hosted ? " and -lm" : "") + ".\n *\n" + usage(fields) + " */\n";
   text += "#ifndef {FILE}_H_\n#define {FILE}_H_\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
-  text += constants(inputs, outputs, facts) + setsOf(inputs, outputs, facts) + "\n/* What functions return. */\n" + statuses() + "\n";
-  text += structOf("inputs", inputs, true) + structOf("outputs", outputs, false) + kContexts;
+  text += constants(fields, facts) + setsOf(facts) + "\n/* What functions return. */\n" + statuses() + "\n";
+  text += structOf("inputs", fields.inputs, true) + structOf("outputs", fields.outputs, false) + kContexts;
   if (facts.hosted) text += kHosted;
   if (facts.weights_beside) text += kWeights;
   if (facts.weights_beside && facts.hosted) text += kWeightsHosted;

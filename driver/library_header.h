@@ -34,7 +34,9 @@ struct HeaderFacts {
 // What a context takes (runtime/embed/context.h) with all sets of sizes.
 uint64_t contextBytes(const std::vector<core::PlanView>& sets);
 
-// The most samples of a run that is not told its set: the largest batch of those that are like the first but for the batch.
+// The most samples of a run: those of a set; of a run that is not told its set, the largest batch of those that it may take
+// (embed::is_alike).
+int64_t batchOf(const core::PlanView& view);
 int64_t largestBatch(const HeaderFacts& facts);
 
 // <prefix>.h and <prefix>.hpp.

@@ -1,6 +1,7 @@
 // See library_training.h. Texts with {p} and {P} for the library's prefix in small and in large letters.
 #include "driver/library_training.h"
 
+#include "driver/c_names.h"
 #include "driver/library_fields.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -11,20 +12,6 @@ namespace mxc::driver {
 
 namespace {
 
-struct Training {
-  explicit Training(const HeaderFacts& facts)
-      : view(facts.plan()),
-        graph(view.graph(1)),
-        inputs(fieldsOf(view, view.inputs(graph), "TRAIN_INPUT")),
-        outputs(fieldsOf(view, deliveredOutputs(view, graph), "TRAIN_OUTPUT")) {
-    for (Field& number : outputs) number.size = "1";
-  }
-
-  const core::PlanView& view;
-  const plan::Graph& graph;
-  std::vector<Field> inputs, outputs;
-};
-
 std::string shortest(double number) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.9g", number);
@@ -32,35 +19,34 @@ std::string shortest(double number) {
 }
 
 // "dense1.weight, dense1.bias": as comments go, in lines.
-std::string trainedNames(const Training& training) {
+std::string trainedNames(const core::PlanView& view) {
   std::string text, line = " *";
-  for (const plan::Binding& output : training.view.outputs(training.graph)) {
-    if (output.kind != plan::OutputKind::parameter) continue;
-    std::string name = std::string(" ") + training.view.text(output.name);
+  for (const std::string& parameter : namesOfTrained(view)) {
+    std::string name = " " + commentText(parameter);
     if (line.size() + name.size() > 110) text += line + "\n", line = " *";
     line += name;
   }
   return text + line;
 }
 
-std::string constants(const Training& training, const HeaderFacts& facts) {
-  const embed::PlanRecords records(&training.view.header());
+std::string constants(const HeaderFacts& facts) {
+  const embed::PlanRecords records(&facts.plan().header());
   const embed::Persistent parts = embed::persistent(records);
   std::string text = define("STATE_BYTES", std::to_string(embed::state_bytes(records)), "what {p}_save writes");
   text += define("TRAIN_OWN_BYTES", std::to_string(parts.end - parts.own), "of the arena: trained numbers and the optimizer's state");
   text += define("TRAIN_ALL_ARENA_BYTES", std::to_string(facts.all_trained_bytes),
                  "if all layers were trained: the cut saves " + std::to_string(facts.all_trained_bytes - facts.arena_bytes));
-  for (const Field& field : training.inputs)
+  for (const Field& field : trainingFields(facts.plan()).inputs)
     text += define(field.size.substr(4), std::to_string(field.elements), field.by_sample ? "of a sample" : "of all samples");
   return text;
 }
 
 // Hyper-parameters with what they are at first.
-std::string hypers(const Training& training) {
+std::string hypers(const core::PlanView& view) {
   std::string text = "typedef struct {p}_hypers {\n";
   size_t empty = text.size();
-  for (const plan::Hyper& hyper : training.view.hypers()) {
-    const char* name = training.view.text(hyper.name);
+  for (const plan::Hyper& hyper : view.hypers()) {
+    const char* name = view.text(hyper.name);
     if (embed::is_internal_hyper(name)) continue;
     text += "  double " + cIdentifier(name) + "; /* " + shortest(hyper.default_value) + " at first */\n";
   }
@@ -73,11 +59,18 @@ constexpr const char* kTop = R"(
  * Each context begins with the library's weights, and {p}_run computes with its own. Trained are:
 )";
 
-constexpr const char* kFunctions = R"(
+constexpr const char* kStep = R"(
 /* One step on n samples, 1 <= n <= {P}_BATCH, without allocating anything. Losses and reports are means over them; NULL: not delivered.
  * After an error nothing has changed. */
 int {p}_train_step({p}_context* context, const {p}_train_inputs* inputs, const {p}_train_outputs* outputs, int64_t n);
+)";
 
+constexpr const char* kStepSet = R"(
+/* The same with the set of that number, as {p}_run_set. Steps of all sets train the same numbers. */
+int {p}_train_step_set({p}_context* context, int set, const {p}_train_inputs* inputs, const {p}_train_outputs* outputs, int64_t n);
+)";
+
+constexpr const char* kFunctions = R"(
 /* The context's hyper-parameters: read them, change some, and set them. What cannot be, a negative rate or no number, is refused. */
 int {p}_get_hypers(const {p}_context* context, {p}_hypers* hypers);
 int {p}_set_hypers({p}_context* context, const {p}_hypers* hypers);
@@ -97,16 +90,6 @@ int {p}_load({p}_context* context, const void* state, size_t bytes);
 )";
 
 constexpr const char* kMembers = R"(
-  // See {p}_train_step; {P}_TOO_SHORT if a span has fewer elements than n samples take.
-  int train_step(const train_inputs& in, const train_outputs& out, std::int64_t n) {
-    if (n < 1 || n > {P}_BATCH) return {P}_WRONG_BATCH;
-    const std::size_t samples = static_cast<std::size_t>(n);
-    (void)samples;
-{checks}    const {p}_train_inputs c_inputs = {{c_inputs}};
-    const {p}_train_outputs c_outputs = {{c_outputs}};
-    return {p}_train_step(context_, &c_inputs, &c_outputs, n);
-  }
-
   int get(hypers& values) const { return {p}_get_hypers(context_, &values); }
   int set(const hypers& values) { return {p}_set_hypers(context_, &values); }
   int set_seed(std::uint64_t seed) { return {p}_set_seed(context_, seed); }
@@ -117,29 +100,30 @@ constexpr const char* kMembers = R"(
   int load(span<const unsigned char> state) { return {p}_load(context_, state.data(), state.size()); }
 )";
 
-void replace(std::string& text, const std::string& mark, const std::string& value) { text.replace(text.find(mark), mark.size(), value); }
-
 }  // namespace
 
+std::vector<std::string> namesOfTrained(const core::PlanView& view) {
+  std::vector<std::string> names;
+  for (const plan::Binding& output : view.outputs(view.graph(1)))
+    if (output.kind == plan::OutputKind::parameter) names.push_back(view.text(output.name));
+  return names;
+}
+
 std::string trainingHeader(const HeaderFacts& facts) {
-  Training training(facts);
-  return kTop + trainedNames(training) + " */\n" + constants(training, facts) + "\n" + structOf("train_inputs", training.inputs, true) +
-         structOf("train_outputs", training.outputs, false) + hypers(training) + kFunctions;
+  const core::PlanView& view = facts.plan();
+  const Fields fields = trainingFields(view);
+  return kTop + trainedNames(view) + " */\n" + constants(facts) + "\n" + structOf("train_inputs", fields.inputs, true) +
+         structOf("train_outputs", fields.outputs, false) + hypers(view) + kStep + (facts.sets.size() > 1 ? kStepSet : "") + kFunctions;
 }
 
 std::string trainingStructs(const HeaderFacts& facts) {
-  Training training(facts);
-  return "\n" + spanStructOf("train_inputs", training.inputs, true) + spanStructOf("train_outputs", training.outputs, false) +
+  const Fields fields = trainingFields(facts.plan());
+  return "\n" + spanStructOf("train_inputs", fields.inputs, true) + spanStructOf("train_outputs", fields.outputs, false) +
          "using hypers = {p}_hypers;\n";
 }
 
 std::string trainingMembers(const HeaderFacts& facts) {
-  Training training(facts);
-  std::string text = kMembers;
-  replace(text, "{checks}", spanChecks(training.inputs, "in", true) + spanChecks(training.outputs, "out", false));
-  replace(text, "{c_inputs}", listedFields(training.inputs, "in.", ".data()"));
-  replace(text, "{c_outputs}", listedFields(training.outputs, "out.", ".data()"));
-  return text;
+  return spanCall("train_step", "train_", trainingFields(facts.plan()), "") + spanCallOfSet(facts, "train_step", "train_", trainingFields) + kMembers;
 }
 
 }  // namespace mxc::driver

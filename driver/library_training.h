@@ -2,10 +2,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "driver/library_header.h"
 
 namespace mxc::driver {
+
+// The parameters that a library trains. Requires: it does.
+std::vector<std::string> namesOfTrained(const core::PlanView& view);
 
 // Requires: facts.trains().
 std::string trainingHeader(const HeaderFacts& facts);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kTop = R"(// {file}.hpp: C++17 over {file}.h.
 //
-//   {p}::model net;
+//   {n}::model net;
 //   int status = net.run({inputs}, {outputs}, 1);
 #ifndef {FILE}_HPP_
 #define {FILE}_HPP_
@@ -20,7 +20,7 @@ constexpr const char* kTop = R"(// {file}.hpp: C++17 over {file}.h.
 
 #include "{file}.h"
 
-namespace {p} {
+namespace {n} {
 
 // Numbers in a row that somebody else owns: a pointer and a count, an array, or anything with data() and size().
 template <typename T>
@@ -77,10 +77,12 @@ class model {
  public:
 {create}  // In memory of the caller's, which outlives this: {P}_ARENA_BYTES bytes aligned to {P}_ALIGN.
   model(void* arena, std::size_t bytes) { status_ = {p}_open(arena, bytes, {P}_BUILD, &context_); }
-  model(model&& other) noexcept : context_(std::exchange(other.context_, nullptr)), status_(other.status_) {}
+  // What was moved from has no context: {P}_NULL_POINTER is its status, and what its functions return.
+  model(model&& other) noexcept : context_(std::exchange(other.context_, nullptr)), status_(std::exchange(other.status_, {P}_NULL_POINTER)) {}
   model& operator=(model&& other) noexcept {
-    std::swap(context_, other.context_);
-    std::swap(status_, other.status_);
+    model taken(std::move(other));
+    std::swap(context_, taken.context_);
+    std::swap(status_, taken.status_);
     return *this;
   }
 {destroy}
@@ -90,22 +92,13 @@ class model {
 {use}
   // See {p}_set_pool.
   int use(const {p}_pool* pool) { return {p}_set_pool(context_, pool); }
-
-  // See {p}_run; {P}_TOO_SHORT if a span has fewer elements than n samples take.
-  int run(const inputs& in, const outputs& out, std::int64_t n = 1) {
-    if (n < 1 || n > {P}_BATCH) return {P}_WRONG_BATCH;
-    const std::size_t samples = static_cast<std::size_t>(n);
-{checks}    const {p}_inputs c_inputs = {{c_inputs}};
-    const {p}_outputs c_outputs = {{c_outputs}};
-    return {p}_run(context_, &c_inputs, &c_outputs, n);
-  }
-{training}
+{run}{training}
  private:
   {p}_context* context_ = nullptr;
   int status_ = {P}_OK;
 };
 
-}  // namespace {p}
+}  // namespace {n}
 
 #endif  // {FILE}_HPP_
 )";
@@ -119,22 +112,23 @@ void replace(std::string& text, const std::string& mark, const std::string& valu
 }  // namespace
 
 std::string libraryWrapper(const HeaderFacts& facts) {
-  const core::PlanView& view = facts.plan();
-  std::vector<Field> inputs = fieldsOf(view, view.inputs(view.graph(0)), "INPUT");
-  std::vector<Field> outputs = fieldsOf(view, view.outputs(view.graph(0)), "OUTPUT");
-  std::string text = kTop + spanStructOf("inputs", inputs, true) + spanStructOf("outputs", outputs, false);
+  const Fields fields = inferenceFields(facts.plan());
+  auto listed = [](const std::vector<Field>& list) {
+    std::string text;
+    for (const Field& field : list) text += (text.empty() ? "" : ", ") + field.name;
+    return "{" + text + "}";
+  };
+  std::string text = kTop + spanStructOf("inputs", fields.inputs, true) + spanStructOf("outputs", fields.outputs, false);
   if (facts.trains()) text += trainingStructs(facts);
   bool mapped = facts.hosted && facts.weights_beside;
   if (mapped) text += kWeights;
   text += kModel;
   replace(text, "{use}", facts.weights_beside ? std::string(kUseWeights) + (mapped ? kUseMappedWeights : "") : "");
-  replace(text, "{inputs}", "{" + listedFields(inputs, "", "") + "}");
-  replace(text, "{outputs}", "{" + listedFields(outputs, "", "") + "}");
+  replace(text, "{inputs}", listed(fields.inputs));
+  replace(text, "{outputs}", listed(fields.outputs));
   replace(text, "{create}", facts.hosted ? kCreate : "");
   replace(text, "{destroy}", facts.hosted ? "  ~model() { {p}_destroy(context_); }\n" : "");
-  replace(text, "{checks}", spanChecks(inputs, "in", true) + spanChecks(outputs, "out", false));
-  replace(text, "{c_inputs}", inputs.empty() ? "nullptr" : listedFields(inputs, "in.", ".data()"));
-  replace(text, "{c_outputs}", outputs.empty() ? "nullptr" : listedFields(outputs, "out.", ".data()"));
+  replace(text, "{run}", spanCall("run", "", fields, " = 1") + spanCallOfSet(facts, "run", "", inferenceFields));
   replace(text, "{training}", facts.trains() ? trainingMembers(facts) : "");
   return filled(text, facts);
 }

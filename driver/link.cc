@@ -29,18 +29,12 @@ std::vector<std::string> linkCommand(const std::vector<std::string>& objects, Ru
 
 namespace {
 
-// Runs a linker's command and reads what it has made. Empty after an error, which has been printed; `fault` is whose it is if the linker
-// refuses.
-std::string linkFile(const std::vector<std::string>& command, const std::string& made, Fault fault, const CompileOptions& options,
-                     DiagnosticPrinter& printer) {
+// Runs a linker's command. False after an error, which has been printed; `fault` is whose it is if the linker refuses.
+bool runLinker(const std::vector<std::string>& command, Fault fault, const CompileOptions& options, DiagnosticPrinter& printer) {
   frontend::ProcessResult result = frontend::runProcess(command, {.stdout_to_stderr = true, .verbose = options.verbose});
-  if (!result.started)
-    return printer.error(Fault::input, "cannot run the host compiler '" + options.host_compiler + "': " + result.error), "";
-  if (result.exit_code != 0 || result.signal)
-    return printer.error(fault, fault == Fault::input ? "linking failed (see above)" : "linking failed"), "";
-  auto bytes = readWholeFile(made);
-  if (!bytes) return printer.error(Fault::internal, llvm::toString(bytes.takeError())), "";
-  return std::move(*bytes);
+  if (!result.started) return printer.error(Fault::input, "cannot run the host compiler '" + options.host_compiler + "': " + result.error), false;
+  if (result.exit_code == 0 && !result.signal) return true;
+  return printer.error(fault, fault == Fault::input ? "linking failed (see above)" : "linking failed"), false;
 }
 
 }  // namespace
@@ -51,7 +45,10 @@ std::string linkProgram(const std::vector<std::string>& objects, Runtime runtime
   std::vector<std::string> command = linkCommand(objects, runtime, programPath, options, printer);
   if (command.empty()) return "";
   // A main may call what nobody defines.
-  return linkFile(command, programPath, runtime == Runtime::library ? Fault::input : Fault::internal, options, printer);
+  if (!runLinker(command, runtime == Runtime::library ? Fault::input : Fault::internal, options, printer)) return "";
+  auto bytes = readWholeFile(programPath);
+  if (!bytes) return printer.error(Fault::internal, llvm::toString(bytes.takeError())), "";
+  return std::move(*bytes);
 }
 
 std::vector<std::string> sharedCommand(const std::string& object, const std::string& library, const std::string& name,
@@ -62,7 +59,7 @@ std::vector<std::string> sharedCommand(const std::string& object, const std::str
 std::string linkShared(const std::string& object, const std::string& name, const CompileOptions& options, const WorkDirectory& work,
                        DiagnosticPrinter& printer) {
   std::string library = work.file("library");
-  return linkFile(sharedCommand(object, library, name, options), library, Fault::internal, options, printer);
+  return runLinker(sharedCommand(object, library, name, options), Fault::internal, options, printer) ? library : "";
 }
 
 }  // namespace mxc::driver

@@ -24,7 +24,7 @@ std::string linkProgram(const std::vector<std::string>& objects, Runtime runtime
 std::vector<std::string> sharedCommand(const std::string& object, const std::string& library, const std::string& name,
                                        const CompileOptions& options);
 
-// Makes a shared library, called `name`, of an object; its bytes. Empty after an error, which has been printed.
+// Makes a shared library, called `name`, of an object: a file in `work`. Empty after an error, which has been printed.
 std::string linkShared(const std::string& object, const std::string& name, const CompileOptions& options, const WorkDirectory& work,
                        DiagnosticPrinter& printer);
 

@@ -70,16 +70,20 @@ bool readSet(const std::string& text, CompileOptions& options, DiagnosticPrinter
   return true;
 }
 
-// --train: "*" for all, else layers and parameters.
-bool readTrained(const std::string& text, CompileOptions& options, DiagnosticPrinter& printer) {
-  options.train = !text.empty();
-  if (text.empty() || text == "*") return true;
-  llvm::SmallVector<llvm::StringRef> parts;
-  llvm::StringRef(text).split(parts, ',');
-  for (llvm::StringRef part : parts) {
-    if (part.empty()) return printer.error(Fault::usage, "--train=" + text + ": names of layers or parameters with ',' between are expected"), false;
-    options.trained.push_back(part.str());
+// --train, each: "*" for all, else layers and parameters; several together train what any of them names.
+bool readTrained(const std::vector<std::string>& flags, CompileOptions& options, DiagnosticPrinter& printer) {
+  options.train = !flags.empty();
+  for (const std::string& text : flags) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(text).split(parts, ',');
+    for (llvm::StringRef part : parts) {
+      if (part.empty() && text != ",")
+        return printer.error(Fault::usage, "--train=" + text + ": names of layers or parameters with ',' between are expected"), false;
+      if (part.empty()) return printer.error(Fault::usage, "--train=: names of layers or parameters are expected; --train alone trains all"), false;
+      if (!llvm::is_contained(options.trained, part)) options.trained.push_back(part.str());
+    }
   }
+  if (llvm::is_contained(options.trained, "*")) options.trained.clear();
   return true;
 }
 
@@ -165,14 +169,15 @@ void CompileFlags::addOutputs(CLI::App& app) {
             "the others are of one model")
       ->capture_default_str();
   app.add_option("--params", options.params,
-                 "The trained parameters that go into a library: what `train` saved, or any safetensors file with the model's tensors. With "
-                 "--emit=obj, the object is that of the library")
+                 "The trained parameters that go into a library: what `train` saved, or any safetensors file with the model's tensors; a model without "
+                 "parameters needs none. With --emit=obj, the object is that of the library")
       ->type_name("FILE");
   app.add_flag("--train{*}", raw_.train,
                "A library that trains, too, on the machine that it runs on: all parameters, or after '=' some layers and parameters alone, which takes "
-               "less memory: --train=dense1,conv2d0.weight");
+               "less memory: --train=dense1,conv2d0.weight; given several times, what any of them names");
   app.add_option("--dims", raw_.sets,
-                 "A set of sizes for a library to hold, as batch=1; given several times, it holds each, with the weights once, and a run takes one")
+                 "A set of sizes for a library to hold, as batch=1; given several times, each with the same names, it holds them all, with the weights once, "
+                 "and a run takes one")
       ->type_name("NAME=SIZE,...")
       ->allow_extra_args(false);
   addChoice(app, "--target", options.target, targetNames(), "Compile a library for another machine than this one");

@@ -1,10 +1,12 @@
 // mxc inspect: the Plans inside a compiled program, object or library: one, or one of each model if the program has a main of its own.
 #include <CLI/CLI.hpp>
+#include <map>
 
 #include "driver/command_line.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/find_plans.h"
+#include "driver/library_summary.h"
 #include "driver/plan_text.h"
 #include "driver/verbs.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,8 +22,13 @@ std::string jsonOf(const std::vector<AlignedPlan>& plans) {
   return plans.size() == 1 ? text : "[\n" + text + "]\n";
 }
 
+// The summaries of the libraries among them, by model; then each Plan.
 std::string textOf(const std::vector<AlignedPlan>& plans, const PlanTextOptions& options) {
   std::string text;
+  std::map<std::string, std::vector<core::PlanView>> libraries;
+  for (const AlignedPlan& plan : plans)
+    if (isOfLibrary(plan.view())) libraries[plan.view().find_fact("model")].push_back(plan.view());
+  for (const auto& [model, views] : libraries) text += (text.empty() ? "" : "\n") + librarySummary(views);
   for (const AlignedPlan& plan : plans) text += (text.empty() ? "" : "\n\n") + planText(plan.view(), options);
   return text;
 }

@@ -1,6 +1,7 @@
 // mxc verify: runs a model with its parameters on inputs of a file and compares what comes out with what the file says should: its outputs,
 // and tensors within, each in the order of computation, so that the first that differs is the one to look at.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "driver/array_files.h"
@@ -55,7 +56,8 @@ std::string howToGetFurther(const std::vector<std::string>& inner) {
 struct Difference {
   int64_t count = 0, differ = 0;  // numbers; those that differ by more than they may
   int64_t first = -1;             // of those
-  double largest = 0;
+  int64_t one_nan = 0;            // those where one of both is NaN
+  double largest = 0;             // of the others
 };
 
 Difference difference(const io::NpyArray& found, const io::NpyArray& expected, const VerifyOptions& options) {
@@ -66,9 +68,18 @@ Difference difference(const io::NpyArray& found, const io::NpyArray& expected, c
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     double distance = std::fabs(a - b);
     if (!(distance <= options.absolute + options.relative * std::fabs(b)) && result.differ++ == 0) result.first = i;
-    result.largest = std::fmax(result.largest, distance);
+    if (std::isnan(distance)) ++result.one_nan;
+    else result.largest = std::max(result.largest, distance);
   }
   return result;
+}
+
+// "3 of 40 numbers differ, one by being NaN, the others by 0.25 at most".
+std::string summary(const Difference& all) {
+  std::string text = std::to_string(all.differ) + " of " + std::to_string(all.count) + " numbers differ";
+  if (all.one_nan == 0) return text + ", by " + shortly(all.largest) + " at most";
+  text += ", " + std::to_string(all.one_nan) + " by NaN on one side";
+  return all.one_nan == all.differ ? text : text + ", the others by " + shortly(all.largest) + " at most";
 }
 
 // An error about a tensor, at its line if it lies within the model. `further`: a note, if not empty.
@@ -96,11 +107,17 @@ bool compare(const ReferencedTensor& tensor, const io::NpyArray& found, const io
   if (all.differ > 0)
     return differs(tensor,
                    "differs at " + placeOf(found.shape, all.first) + ": " + shortly(numberAt(found, all.first)) + ", expected " +
-                       shortly(numberAt(expected, all.first)) + "; " + std::to_string(all.differ) + " of " + std::to_string(all.count) +
-                       " numbers differ, by " + shortly(all.largest) + " at most",
+                       shortly(numberAt(expected, all.first)) + "; " + summary(all),
                    further, printer);
   llvm::outs() << tensor.name << ": " << all.count << " numbers agree, the largest difference is " << shortly(all.largest) << "\n";
   return true;
+}
+
+// What is wrong with a number that is to bound differences; empty: nothing.
+std::string wrongTolerance(const std::string& given) {
+  double number = 0;
+  bool usable = !llvm::StringRef(given).getAsDouble(number) && std::isfinite(number) && number >= 0;
+  return usable ? "" : "'" + given + "' is no number of at least 0";
 }
 
 void verify(CompileFlags& flags, const VerifyOptions& options, DiagnosticPrinter& printer) {
@@ -120,7 +137,9 @@ void verify(CompileFlags& flags, const VerifyOptions& options, DiagnosticPrinter
   auto library = LoadedLibrary::make(flags.options, work, printer);
   if (!library) return;
   if (tensors.empty()) return printer.error(Fault::input, options.data + ": there is no array for any output or tensor of the model");
-  auto results = library->run(*data, printer);
+  std::set<std::string> wanted;
+  for (const ReferencedTensor& tensor : tensors) wanted.insert(tensor.name);
+  auto results = library->run(*data, wanted, printer);
   if (!results) return;
   const bool outputs_alone = std::all_of(tensors.begin(), tensors.end(), [](const ReferencedTensor& tensor) { return tensor.output; });
   std::string further = outputs_alone && !inner.empty() ? howToGetFurther(inner) : "";
@@ -134,17 +153,17 @@ void addVerifyVerb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("verify", "Run a trained model on given inputs and compare its outputs, and tensors within, with given ones");
   auto flags = std::make_shared<CompileFlags>(*verb);
   auto options = std::make_shared<VerifyOptions>();
-  verb->add_option("--params", options->params, "The trained parameters")->type_name("FILE")->required();
+  verb->add_option("--params", options->params, "The trained parameters; a model without any needs none")->type_name("FILE");
   verb->add_option("--data", options->data, "NumPy's .npz with an array for each input, and for what is to be compared: outputs, and tensors within the model by the names that --emit=graph has")
       ->type_name("FILE")
       ->required();
   verb->add_option("--rtol", options->relative, "How much a number may differ, as a part of the expected one")
       ->type_name("NUMBER")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(wrongTolerance)
       ->capture_default_str();
   verb->add_option("--atol", options->absolute, "How much a number may differ beside that")
       ->type_name("NUMBER")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(wrongTolerance)
       ->capture_default_str();
   verb->callback([flags, options, &exit_code] {
     DiagnosticPrinter printer(flags->color);

@@ -6,6 +6,7 @@
 // their sum in the library's header.
 #pragma once
 
+#include "runtime/core/hyper_range.h"
 #include "runtime/core/plan.h"
 #include "runtime/core/plan_sizes.h"
 #include "runtime/embed/status.h"
@@ -39,6 +40,14 @@ class PlanRecords {
   const plan::Binding& input(const plan::Graph& graph, uint64_t i) const { return at<plan::Binding>(header().bindings, graph.first_input + i); }
   const plan::Binding& output(const plan::Graph& graph, uint64_t i) const { return at<plan::Binding>(header().bindings, graph.first_output + i); }
   const char* text(uint32_t string) const { return &at<char>(header().strings, string); }
+  // A fact of that key; empty if there is none.
+  const char* fact(const char* key) const {
+    for (uint64_t i = 0; i < header().facts.count; ++i) {
+      const plan::Fact& fact = at<plan::Fact>(header().facts, i);
+      if (core::same_text(text(fact.key), key)) return text(fact.value);
+    }
+    return "";
+  }
   // Whether the caller gets it: new values of parameters and states lie where the old ones did.
   bool is_delivered(const plan::Binding& output) const { return buffer(output.buffer).space == plan::Space::io; }
 
@@ -151,9 +160,16 @@ void take_weights(Context& context, const void* image);
 // do not train, which are to need nothing of its arithmetic.
 void begin_training(Context& context);
 
-// The set that n samples of the first set's sizes are run by: of those that are like the first but for the batch, the one with the smallest
-// batch that they fit in; the one with the largest if there is none.
+// Whether a set does for the first one's caller, who is not to know which of them runs: the same sizes but for the batch (the fact "sizes"), and n
+// samples lie in memory alike. Where the batch is not the first axis they do not: the rows of another batch are as long as that.
+bool is_alike(const PlanRecords& first, const PlanRecords& set);
+
+// The set that n samples of the first set's sizes are run by: of those that are alike, the one with the smallest batch that they fit in; the
+// one with the largest if there is none.
 const plan::Library* set_for(Sets sets, int64_t n);
+
+// The set of that number; null if there is none.
+const plan::Library* set_at(Sets sets, int set);
 
 // Runs inference on n samples. `inputs` and `outputs` in the model's order; an output that is null is not delivered. Inputs and outputs
 // do not overlap. Errors, after which nothing has been computed: no_context, null_pointer, wrong_batch, misaligned, out_of_range,

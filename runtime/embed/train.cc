@@ -28,6 +28,13 @@ bool is_usable(const PlanRecords& plan, const plan::Hyper& hyper, double value) 
   return value == hyper.default_value || core::is_within(core::hyper_range(plan.text(hyper.name)), held);
 }
 
+Status step_by(const plan::Library& set, Context& context, const void* const* inputs, void* const* outputs, int64_t n) {
+  set_integer(context, "step", context.steps);
+  Status status = run_graph(context, set, *plan_of(set).training(), inputs, outputs, n);
+  if (status == Status::ok) ++context.steps;
+  return status;
+}
+
 }  // namespace
 
 void begin_training(Context& context) {
@@ -44,12 +51,14 @@ void begin_training(Context& context) {
 
 Status train_step(Sets sets, Context* context, const void* const* inputs, void* const* outputs, int64_t n) {
   Status status = check_trained(sets, context);
+  return status == Status::ok ? step_by(*set_for(sets, n), *context, inputs, outputs, n) : status;
+}
+
+Status train_step_set(Sets sets, Context* context, int set, const void* const* inputs, void* const* outputs, int64_t n) {
+  Status status = check_trained(sets, context);
   if (status != Status::ok) return status;
-  const plan::Library& set = *set_for(sets, n);
-  set_integer(*context, "step", context->steps);
-  status = run_graph(*context, set, *plan_of(set).training(), inputs, outputs, n);
-  if (status == Status::ok) ++context->steps;
-  return status;
+  const plan::Library* chosen = set_at(sets, set);
+  return chosen == nullptr ? Status::no_set : step_by(*chosen, *context, inputs, outputs, n);
 }
 
 Status get_hypers(Sets sets, const Context* context, double* values) {

@@ -12,6 +12,9 @@ namespace mxc::embed {
 // the number of steps done before. Errors, after which nothing has changed: those of `run`.
 Status train_step(Sets sets, Context* context, const void* const* inputs, void* const* outputs, int64_t n);
 
+// The same with the set of that number. Errors: also no_set.
+Status train_step_set(Sets sets, Context* context, int set, const void* const* inputs, void* const* outputs, int64_t n);
+
 // The hyper-parameters in the Plan's order, without step and seed. Errors, after which nothing has changed: null_pointer, no_context,
 // no_weights, bad_hyper.
 Status get_hypers(Sets sets, const Context* context, double* values);

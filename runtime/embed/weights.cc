@@ -3,11 +3,16 @@
 
 namespace mxc::embed {
 
-uint64_t checksum(const void* image, uint64_t bytes) {
-  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-  constexpr uint64_t kLanes = 4;  // so that the products do not wait for each other
-  uint64_t lanes[kLanes] = {1, 2, 3, 4};
-  const unsigned char* words = static_cast<const unsigned char*>(image);
+namespace {
+
+constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+
+}  // namespace
+
+void Checksum::add(const void* piece, uint64_t bytes) {
+  const unsigned char* words = static_cast<const unsigned char*>(piece);
+  uint64_t lanes[kLanes];
+  for (uint64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = lanes_[lane];
   for (uint64_t i = 0; i < bytes / sizeof(uint64_t); i += kLanes) {
     for (uint64_t lane = 0; lane < kLanes; ++lane) {
       uint64_t word;
@@ -16,12 +21,23 @@ uint64_t checksum(const void* image, uint64_t bytes) {
       lanes[lane] = mixed ^ mixed >> 29;
     }
   }
-  uint64_t sum = bytes;
-  for (uint64_t lane : lanes) {
+  for (uint64_t lane = 0; lane < kLanes; ++lane) lanes_[lane] = lanes[lane];
+  bytes_ += bytes;
+}
+
+uint64_t Checksum::value() const {
+  uint64_t sum = bytes_;
+  for (uint64_t lane : lanes_) {
     sum = (sum ^ lane) * kOdd;
     sum ^= sum >> 32;
   }
   return sum;
+}
+
+uint64_t checksum(const void* image, uint64_t bytes) {
+  Checksum sum;
+  sum.add(image, bytes);
+  return sum.value();
 }
 
 Status check_weights(const plan::Library& library, const void* file, uint64_t bytes) {

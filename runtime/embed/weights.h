@@ -19,8 +19,20 @@ struct WeightHeader {
 };
 static_assert(sizeof(WeightHeader) == plan::kAlign);  // so that the image is as aligned as the file
 
-// Every step of it is a bijection of what it has so far: one flipped bit always changes it. Requires: `bytes` is a multiple of 32; memory
-// of any alignment.
+// Every step of it is a bijection of what it has so far: one flipped bit always changes it. The bytes may come in pieces. Requires: each is a multiple of
+// 32 bytes; memory of any alignment.
+class Checksum {
+ public:
+  void add(const void* piece, uint64_t bytes);
+  uint64_t bytes() const { return bytes_; }
+  uint64_t value() const;
+
+ private:
+  static constexpr uint64_t kLanes = 4;  // so that the products do not wait for each other
+  uint64_t lanes_[kLanes] = {1, 2, 3, 4}, bytes_ = 0;
+};
+
+// That of an image in one piece.
 uint64_t checksum(const void* image, uint64_t bytes);
 
 // Whether a file in memory is this library's. ok, or null_pointer, misaligned, weights_truncated, weights_other_version,

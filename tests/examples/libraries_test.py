@@ -1,11 +1,13 @@
 """The examples as libraries: bit for bit what the trainer's predict gives, for one sample, an odd number, and the whole batch; and those that
-train: the trainer's steps.
+train: the trainer's steps. The small ones run in memory between pages that nobody may touch: arena, weights, each input and each output.
 
 Usage: libraries_test.py ROOT BUILD [unittest arguments].
 """
 import ctypes
+import itertools
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,10 +22,38 @@ import safetensors_file
 TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "i8": "i1", "boolean": "u1"}
 
 
-class Library:
-    """A shared library by its functions; what goes in and comes out is read from the Plan inside."""
+PAGE, NOTHING, READ, WRITE, PRIVATE_ANONYMOUS = 4096, 0, 1, 2, 0x22
+system = ctypes.CDLL(None, use_errno=True)
+system.mmap.restype = ctypes.c_void_p
+system.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+system.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
-    def __init__(self, path, name):
+
+class Guarded:
+    """Memory that begins behind a page that nobody may touch, or ends where one begins; all bits are one, or what `content` has, which then stays:
+    nobody may write there."""
+
+    def __init__(self, size, at_end, content=None):
+        inner = -(-size // PAGE) * PAGE
+        base = system.mmap(None, inner + 2 * PAGE, READ | WRITE, PRIVATE_ANONYMOUS, -1, 0)
+        self.size, self.address = size, base + PAGE + (inner - size if at_end else 0)
+        ctypes.memset(base + PAGE, 0xFF, inner)
+        if content is not None:
+            ctypes.memmove(self.address, content, size)
+        for start, length, access in ((base, PAGE, NOTHING), (base + PAGE + inner, PAGE, NOTHING),
+                                      (base + PAGE, inner, READ | (0 if content is not None else WRITE))):
+            if length and system.mprotect(start, length, access) != 0:
+                raise OSError(ctypes.get_errno(), "mprotect")
+
+    def array(self, shape, dtype):
+        return numpy.frombuffer(ctypes.string_at(self.address, self.size), dtype).reshape(shape)
+
+
+class Library:
+    """A shared library by its functions; what goes in and comes out is read from the Plan inside. `at_end`: on which side of its memory, all of
+    which is guarded, pages are that nobody may touch; None: its memory is as it comes."""
+
+    def __init__(self, path, name, at_end=None):
         plan = json.loads(subprocess.run([BUILD / "bin/mxc", "inspect", "--json", path], check=True, capture_output=True, text=True).stdout)
         buffers = plan["buffers"]
 
@@ -34,31 +64,49 @@ class Library:
         self.inputs, self.outputs, self.batch = tensors(graph, "inputs"), tensors(graph, "outputs"), graph["batch"]
         self.train_inputs, self.train_outputs = tensors(training, "inputs"), tensors(training, "outputs")
         library = ctypes.CDLL(str(path))
-        build, allocate = getattr(library, name + "_build"), getattr(library, name + "_allocate")
-        self.function, self.context = getattr(library, name + "_run"), ctypes.c_void_p()
-        self.train_step = getattr(library, name + "_train_step", None)
+        build = getattr(library, name + "_build")
         build.restype = ctypes.c_uint64
-        if allocate(ctypes.c_uint64(build()), ctypes.byref(self.context)) != 0:
-            raise AssertionError("no context")
+        self.function, self.context, self.at_end = getattr(library, name + "_run"), ctypes.c_void_p(), at_end
+        self.train_step = getattr(library, name + "_train_step", None)
+        build, context = ctypes.c_uint64(build()), ctypes.byref(self.context)
+        if at_end is None:
+            self.expect_ok(getattr(library, name + "_allocate")(build, context))
+            return
+        size = int(re.search(rf"#define {name.upper()}_ARENA_BYTES (\d+) ", path.with_suffix(".h").read_text())[1])
+        self.arena = Guarded(size, at_end)
+        self.expect_ok(getattr(library, name + "_open")(ctypes.c_void_p(self.arena.address), ctypes.c_size_t(size), build, context))
+        if path.with_suffix(".weights").exists():
+            weights = path.with_suffix(".weights").read_bytes()
+            self.weights = Guarded(len(weights), at_end, weights)
+            self.expect_ok(getattr(library, name + "_set_weights")(self.context, ctypes.c_void_p(self.weights.address), ctypes.c_size_t(len(weights))))
+
+    def expect_ok(self, status):
+        if status != 0:
+            raise AssertionError(f"status {status}")
+
+    def call(self, function, inputs, shapes, count):
+        """What a function gives, in arrays of the shapes and types."""
+        sizes = [int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize for shape, dtype in shapes]
+        if self.at_end is None:
+            results = [numpy.empty(shape, dtype) for shape, dtype in shapes]
+            pointers = [[a.ctypes.data for a in group] for group in (inputs, results)]
+        else:
+            read, written = [Guarded(a.nbytes, self.at_end, a.tobytes()) for a in inputs], [Guarded(size, self.at_end) for size in sizes]
+            pointers = [[memory.address for memory in group] for group in (read, written)]
+        pointers = [(ctypes.c_void_p * len(group))(*group) for group in pointers]
+        self.expect_ok(function(self.context, *pointers, ctypes.c_int64(count)))
+        return results if self.at_end is None else [memory.array(*shape) for memory, shape in zip(written, shapes)]
 
     def run(self, arrays, count):
         """The outputs by name, for the first `count` samples of arrays that are sample-major."""
-        results = [numpy.empty((count, *b["dims"][1:]), TYPES[b["dtype"]]) for _, b in self.outputs]
+        shapes = [((count, *b["dims"][1:]), TYPES[b["dtype"]]) for _, b in self.outputs]
         inputs = [numpy.ascontiguousarray(arrays[name][:count]) for name, _ in self.inputs]
-        pointers = [(ctypes.c_void_p * len(group))(*(a.ctypes.data for a in group)) for group in (inputs, results)]
-        status = self.function(self.context, *pointers, ctypes.c_int64(count))
-        if status != 0:
-            raise AssertionError(f"status {status}")
-        return {name: result for (name, _), result in zip(self.outputs, results)}
+        return {name: result for (name, _), result in zip(self.outputs, self.call(self.function, inputs, shapes, count))}
 
     def step(self, arrays):
         """Loss and reports of a step on one sample."""
-        results = [numpy.zeros((), TYPES[b["dtype"]]) for _, b in self.train_outputs]
-        pointers = [(ctypes.c_void_p * len(group))(*(a.ctypes.data for a in group))
-                    for group in ([arrays[name] for name, _ in self.train_inputs], results)]
-        status = self.train_step(self.context, *pointers, ctypes.c_int64(1))
-        if status != 0:
-            raise AssertionError(f"status {status}")
+        shapes = [((), TYPES[b["dtype"]]) for _, b in self.train_outputs]
+        results = self.call(self.train_step, [arrays[name] for name, _ in self.train_inputs], shapes, 1)
         return {name: result for (name, _), result in zip(self.train_outputs, results)}
 
 
@@ -75,8 +123,9 @@ def samples(library, count, inputs=None):
 
 
 class Examples(unittest.TestCase):
-    def library(self, name, folder, data, flags, more=()):
-        """The library of an example trained for a step, and what runs commands in its folder. `more`: flags of the library alone."""
+    def libraries(self, name, folder, data, flags, guarded, more=()):
+        """The library of an example trained for a step, opened once, or if it is guarded on each side; and what runs commands in its folder. `more`:
+        flags of the library alone."""
 
         def run(*command):
             done = subprocess.run([str(c) for c in command], cwd=folder, capture_output=True, text=True)
@@ -85,30 +134,33 @@ class Examples(unittest.TestCase):
         source = ROOT / f"examples/{name}/{name}.cpp"
         run(BUILD / "bin/mxc", "compile", source, "-o", name, *flags)
         run(f"./{name}", "train", "--data", data, "--epochs", 1, "--steps", 1, "--save", "trained")
-        run(BUILD / "bin/mxc", "compile", source, "--params", "trained", "--emit=shared", *more, "-o", "library.so", *flags)
-        return Library(folder / "library.so", name), run
+        run(BUILD / "bin/mxc", "compile", source, "--params", "trained", "--emit=shared", *more, "-o", "made.so", *flags)
+        return [Library(folder / "made.so", name, at_end) for at_end in ((True, False) if guarded else (None,))], run
 
-    def check(self, name, *flags):
+    def check(self, name, *flags, guarded=False):
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
-            library, run = self.library(name, folder, "random:32", flags)
+            libraries, run = self.libraries(name, folder, "random:32", flags, guarded, ["--weights=file"] if guarded else [])
+            library = libraries[0]
             arrays = samples(library, library.batch)
             numpy.savez(folder / "samples.npz", **arrays)
             for count in {1, 3, library.batch}:
                 run(f"./{name}", "predict", "--data", "npz:samples.npz", "--load", "trained", "--count", count, "--batch", count,
                     "--output", "expected.npz")
                 expected = numpy.load(folder / "expected.npz")
-                results = library.run(arrays, count)
-                self.assertEqual(set(expected.files), set(results))
-                for output, result in results.items():
-                    self.assertTrue(numpy.isfinite(result).all(), output)
-                    self.assertEqual(result.tobytes(), expected[output].tobytes(), f"{output}, n = {count}")
+                for library in libraries:
+                    results = library.run(arrays, count)
+                    self.assertEqual(set(expected.files), set(results))
+                    for output, result in results.items():
+                        self.assertTrue(numpy.isfinite(result).all(), output)
+                        self.assertEqual(result.tobytes(), expected[output].tobytes(), f"{output}, n = {count}")
 
     def check_training(self, name, *flags):
         """Three steps on one sample, which has no order, from a checkpoint at the beginning of a training; then predict."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
-            library, run = self.library(name, folder, "random:1", flags, ["--train"])
+            libraries, run = self.libraries(name, folder, "random:1", flags, True, ["--train"])
+            library = libraries[0]
             tensors, metadata = safetensors_file.read(folder / "trained")
             tensors = {k: numpy.zeros_like(v) if "/" in k else v for k, v in tensors.items()}
             sums = " ".join("0" for _ in metadata["sums"].split())
@@ -118,25 +170,26 @@ class Examples(unittest.TestCase):
             run(f"./{name}", "train", "--data", "npz:samples.npz", "--resume", "fresh", "--epochs", 3, "--steps", 3, "--log", "log", "--save", "after")
             steps = [json.loads(line) for line in (folder / "log").read_text().splitlines() if '"event":"step"' in line]
             self.assertEqual(len(steps), 3)
-            for event in steps:
+            for library, event in itertools.product(libraries, steps):
                 for value, result in library.step(arrays).items():
                     if value in event and result.dtype == "f4":
                         self.assertEqual(result, numpy.float32(event[value]), f"{value}, step {event['step']}")
             numpy.savez(folder / "inputs.npz", **{k: arrays[k] for k, _ in library.inputs})
             run(f"./{name}", "predict", "--data", "npz:inputs.npz", "--load", "after", "--count", 1, "--output", "expected.npz")
             expected = numpy.load(folder / "expected.npz")
-            for output, result in library.run(arrays, 1).items():
-                self.assertEqual(result.tobytes(), expected[output].tobytes(), output)
+            for library in libraries:
+                for output, result in library.run(arrays, 1).items():
+                    self.assertEqual(result.tobytes(), expected[output].tobytes(), output)
 
 
 for example in ("digits", "mlp", "autoencoder", "recommender", "transformer", "char_lstm", "resnet20"):
-    setattr(Examples, "test_" + example, lambda self, name=example: self.check(name))
+    setattr(Examples, "test_" + example, lambda self, name=example: self.check(name, guarded=True))
 for example in ("alexnet", "googlenet", "inception_bn", "mobilenet_v2", "resnet18", "resnet50", "vgg11", "vgg16"):
     setattr(Examples, "test_" + example, lambda self, name=example: self.check(name, "--dim", "batch=4"))
 for example in ("mlp", "autoencoder", "recommender", "transformer", "char_lstm", "resnet20"):
     setattr(Examples, "test_training_" + example, lambda self, name=example: self.check_training(name))
 setattr(Examples, "test_training_digits_f64", lambda self: self.check_training("digits", "--dtype=f64"))
-setattr(Examples, "test_digits_f64", lambda self: self.check("digits", "--dtype=f64"))
+setattr(Examples, "test_digits_f64", lambda self: self.check("digits", "--dtype=f64", guarded=True))
 
 if __name__ == "__main__":
     unittest.main()

@@ -178,16 +178,17 @@ class Models(Scratch):
             run("cmake", "--build", out, cwd=source)
             return {p.name for p in self.made(out) if p.stat().st_mtime_ns != before.get(p)}
 
-        everything = {"libnet.a", "libnet_shared.so", "net_program"}
+        everything = {"libnet.a", "libnet_sets.a", "libnet_shared.so", "net_program"}
         self.assertEqual(build(), everything)
         self.assertEqual(run("./user", cwd=out).stdout, "2 323\n")
+        self.assertEqual(run("./user_sets", cwd=out).stdout, "4 1 4 323\n")
         shared = run("./user_shared", out / "mxc/net_shared/net_shared.weights", cwd=out).stdout
         self.assertEqual(shared, "8 323\n")
         self.assertIn("dense0.weight", run("./net_program", "info", cwd=out).stdout)
         self.assertEqual(build(), set())
 
         self.write_params(source, 4)
-        self.assertEqual(build(), {"libnet.a", "libnet_shared.so"})
+        self.assertEqual(build(), {"libnet.a", "libnet_sets.a", "libnet_shared.so"})
         self.assertEqual(run("./user", cwd=out).stdout, "2 325\n")
         (source / "sizes.h").write_text((source / "sizes.h").read_text().replace("kFactor = 1", "kFactor = 2"))
         self.assertEqual(build(), everything)
@@ -203,7 +204,7 @@ class Models(Scratch):
         self.assertEqual(build(), set())
 
     def made(self, out):
-        return [out / "mxc/net/libnet.a", out / "mxc/net_shared/libnet_shared.so", out / "net_program"]
+        return [out / "mxc/net/libnet.a", out / "mxc/net_sets/libnet_sets.a", out / "mxc/net_shared/libnet_shared.so", out / "net_program"]
 
     def test_rebuilds_with_ninja(self):
         self.check_rebuilds("Ninja")
@@ -222,7 +223,8 @@ class Models(Scratch):
             ("net net.cpp PARAM net.safetensors", "'PARAM' is none of PARAMS, DIMS, EMIT, FLAGS"),
             ("net net.cpp PARAMS", "PARAMS has no value"),
             ("net net.cpp EMIT obj", "EMIT obj is none of lib, shared, exe"),
-            ("net net.cpp", "a library has trained parameters: name their file with PARAMS"),
+            ("net net.cpp EMIT exe DIMS batch=1 DIMS batch=2", "DIMS is given several times: libraries alone hold several sets of sizes"),
+            ("net net.cpp DIMS batch=1 DIMS PARAMS net.safetensors", "DIMS has no value"),
             ("net net.cpp EMIT exe PARAMS net.safetensors", "PARAMS goes with libraries, EMIT lib or shared"),
             ("net net.cpp PARAMS net.safetensors DIMS batch", "DIMS batch: name=size is expected"),
             ("net net.cpp PARAMS net.safetensors FLAGS -o x", "FLAGS: -o is given by mxc_add_model itself"),

@@ -149,8 +149,9 @@ class OtherSizes(unittest.TestCase):
         self.assertEqual(library.constant("BATCH"), 4)
         self.assertEqual(library.constant("INPUT_X_ELEMENTS"), 192)
         self.assertEqual(library.constant("INPUT_X_ELEMENTS_SET_BATCH_2_SIZE_12"), 432)
+        self.assertEqual(library.constant("INPUT_X_ELEMENTS_SET_BATCH_1_SIZE_8"), 192)
+        self.assertEqual(library.constant("BATCH_SET_BATCH_2_SIZE_12"), 2)
         self.assertIn("PICTURES_SET_BATCH_2_SIZE_12 = 1, /* batch 2, size 12 */", library.header)
-        self.assertNotIn("INPUT_X_ELEMENTS_SET_BATCH_1_SIZE_8", library.header)
 
     def test_parameters_of_other_shapes(self):
         path = folder("pictures") / "flat.cpp"
@@ -160,6 +161,143 @@ MXC_MODEL(flat) { output("y", dense(input("x", {batch(2), dim("size", 4)}), {.un
 """)
         shown = run(MXC, "compile", path, "--emit=header", "--dims", "size=4", "--dims", "size=5", cwd=path.parent, code=1).stderr
         self.assertEqual(shown, "mxc: error: --dims size=5: the model has other parameters with these sizes than with those of the first set\n")
+
+
+TURNED = """#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(turned) {
+  Symbol x = input("x", {2, batch(4)});
+  Symbol w = parameter("w", {2, 1}, {.init = ones()});
+  output("y", x * w);
+  output("all", sum(x, {.axes = {1}}));
+  minimize(mean(square(x * w)));
+  optimizer(sgd{.lr = 0.1});
+}
+"""
+# Memory of each set's size with pages behind it that nobody may touch, by the constants of the header. Prints for each run its status, and whether
+# it is the product for all samples of the row and no other number has changed.
+TURNED_C = r"""
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "turned.h"
+static float* guarded(size_t count) {
+  size_t bytes = count * sizeof(float), inner = (bytes + 4095) / 4096 * 4096, i;
+  char* base = mmap(NULL, inner + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  float* memory = (float*)(base + 4096 + inner - bytes);
+  mprotect(base, 4096, PROT_NONE);
+  mprotect(base + 4096 + inner, 4096, PROT_NONE);
+  for (i = 0; i < count; ++i) memory[i] = -7;
+  return memory;
+}
+static void try(turned_context* net, int set, size_t in, size_t out, int batch, int n) {
+  float *x = guarded(in), *y = guarded(out), *all = guarded(TURNED_OUTPUT_ALL_ELEMENTS);
+  turned_inputs inputs;
+  turned_outputs outputs;
+  int status, right = 1, i, row;
+  for (i = 0; i < (int)in; ++i) x[i] = (float)(i + 1);
+  inputs.x = x;
+  outputs.y = y;
+  outputs.all = all;
+  status = set < 0 ? turned_run(net, &inputs, &outputs, n) : turned_run_set(net, set, &inputs, &outputs, n);
+  for (row = 0; row < 2; ++row) {
+    float sum = 0;
+    for (i = 0; i < batch; ++i) {
+      float w = row == 0 ? 2.0f : 3.0f;
+      if (i < n) sum += x[row * batch + i];
+      right &= y[row * batch + i] == (status == 0 && i < n ? w * x[row * batch + i] : y[row * batch + i]);
+    }
+    right &= status != 0 || all[row] == sum;
+  }
+  printf("set %d, n %d: %d %d\n", set, n, status, right);
+}
+int main(void) {
+  turned_context* net = turned_create();
+  int n;
+  for (n = 0; n <= TURNED_BATCH + 1; ++n) try(net, -1, TURNED_INPUT_X_ELEMENTS, TURNED_OUTPUT_Y_ELEMENTS, TURNED_BATCH, n);
+  for (n = 1; n <= 5; n += 2)
+    try(net, TURNED_SET_BATCH_5, TURNED_INPUT_X_ELEMENTS_SET_BATCH_5, TURNED_OUTPUT_Y_ELEMENTS_SET_BATCH_5, TURNED_BATCH_SET_BATCH_5, n);
+  try(net, TURNED_SET_BATCH_5, TURNED_INPUT_X_ELEMENTS_SET_BATCH_5, TURNED_OUTPUT_Y_ELEMENTS_SET_BATCH_5, TURNED_BATCH_SET_BATCH_5, 6);
+  try(net, 7, 1, 1, 0, 1);
+  turned_destroy(net);
+  return 0;
+}
+"""
+TURNED_CC = r"""
+#include <cstdio>
+#include <vector>
+#include "turned.hpp"
+int main() {
+  turned::model net;
+  std::vector<float> small(TURNED_INPUT_X_ELEMENTS, 1.f), large(TURNED_INPUT_X_ELEMENTS_SET_BATCH_5, 1.f), y(TURNED_OUTPUT_Y_ELEMENTS_SET_BATCH_5), all(2);
+  std::printf("%d ", net.run({small}, {y, all}, 2));
+  std::printf("%d ", net.run({small}, {y, all}, 3));
+  std::printf("%d ", net.run_set(TURNED_SET_BATCH_5, {large}, {y, all}, 5));
+  std::printf("%d ", net.run_set(TURNED_SET_BATCH_5, {small}, {y, all}, 1));
+  std::printf("%d ", net.run_set(TURNED_SET_BATCH_5, {large}, {{y.data(), 4}, all}, 1));
+  std::printf("%d ", net.run_set(TURNED_SET_BATCH_5, {large}, {y, all}, 6));
+  std::printf("%d ", net.run_set(9, {large}, {y, all}, 1));
+  float loss = 0;
+  std::printf("%d ", net.train_step({small}, {{&loss, 1}}, 2));
+  std::printf("%d ", net.train_step_set(TURNED_SET_BATCH_5, {large}, {{&loss, 1}}, 5));
+  std::printf("%d ", net.train_step_set(TURNED_SET_BATCH_5, {small}, {{&loss, 1}}, 5));
+  std::printf("%d\n", net.train_step_set(-1, {large}, {{&loss, 1}}, 1));
+  std::int64_t steps = 0;
+  net.count_steps(steps);
+  std::printf("steps %d\n", static_cast<int>(steps));
+}
+"""
+
+
+class BatchesThatAreNotFirst(unittest.TestCase):
+    """A set's rows are as long as its batch: a run that is not told its set is done by the first, and the header has the sizes of each."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(scratch.name) / "turned"
+        cls.folder.mkdir()
+        (cls.folder / "turned.cpp").write_text(TURNED)
+        safetensors_file.write(cls.folder / "params", {"w": numpy.array([[2], [3]], "f4")})
+        run(MXC, "compile", "turned.cpp", "--params", "params", "--emit=lib", "--train", "--dims", "batch=2", "--dims", "batch=5", "-o", "libturned.a",
+            cwd=cls.folder)
+
+    def test_each_set_in_memory_of_its_size(self):
+        header = (self.folder / "turned.h").read_text()
+        self.assertRegex(header, r"#define TURNED_BATCH 2 ")
+        self.assertRegex(header, r"#define TURNED_TRAIN_INPUT_X_ELEMENTS_SET_BATCH_5 10 ")
+        (self.folder / "turned.c").write_text(TURNED_C)
+        run("cc", *STRICT, "turned.c", "libturned.a", "-lm", "-o", "turned_c", cwd=self.folder)
+        self.assertEqual(run("./turned_c", cwd=self.folder).stdout.splitlines(), [
+            "set -1, n 0: 4 1", "set -1, n 1: 0 1", "set -1, n 2: 0 1", "set -1, n 3: 4 1", "set 1, n 1: 0 1", "set 1, n 3: 0 1", "set 1, n 5: 0 1",
+            "set 1, n 6: 4 1", "set 7, n 1: 16 1"])
+
+    def test_spans_are_checked_for_the_set(self):
+        (self.folder / "turned.cc").write_text(TURNED_CC)
+        run("c++", "-std=c++17", *STRICT[1:], "turned.cc", "libturned.a", "-lm", "-o", "turned_cc", cwd=self.folder)
+        self.assertEqual(run("./turned_cc", cwd=self.folder).stdout, "0 4 0 6 6 4 16 0 0 6 16\nsteps 2\n")
+
+
+class OtherComputation(unittest.TestCase):
+    def test_a_size_that_no_tensor_shows(self):
+        """It may change what is computed: so a run takes no set in which it is another."""
+        folder = pathlib.Path(scratch.name) / "powers"
+        folder.mkdir()
+        (folder / "powers.cpp").write_text("""#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(powers) {
+  Symbol x = input("x", {batch(4), 1}), y = x;
+  for (int64_t i = 1; i < dim("power", 2); ++i) y = y * x;
+  output("y", y);
+}
+""")
+        run(MXC, "compile", "powers.cpp", "--emit=shared", "--dims", "batch=4,power=2", "--dims", "batch=1,power=3", "--dims", "batch=8,power=2",
+            "-o", "powers.so", cwd=folder)
+        library = Library(folder / "powers.so", "powers", [(1,)])
+        x = numpy.full((1, 1), 3, "f4")
+        self.assertEqual(library.run(x)[1][0][0, 0], 9)
+        self.assertEqual(library.run(x, 1)[1][0][0, 0], 27)
+        self.assertEqual(library.constant("BATCH"), 8)
 
 
 class WrongUse(unittest.TestCase):

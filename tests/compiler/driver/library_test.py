@@ -78,6 +78,54 @@ class Lenet(unittest.TestCase):
         run(MXC, "compile", "a graph.json", "--params", "lenet.safetensors", "--emit=obj", "-MD", "-MF", "json.d", "-o", "l e.o", cwd=folder)
         self.assertEqual((folder / "json.d").read_text(), "l\\ e.o: a\\ graph.json \\\n  lenet.safetensors\n")
 
+    def test_what_it_says_of_itself(self):
+        shown = run(MXC, "inspect", "liblenet.a", cwd=self.folder).stdout
+        header = (self.folder / "lenet.h").read_text()
+        lines = dict(re.split(r"  +", line, maxsplit=1) for line in shown.split("\n\n")[0].splitlines()[:11])
+        constant = lambda name: re.search(rf"#define LENET_{name} (\S+)", header)[1]
+        self.assertEqual(lines["library of the model"], "lenet, from lenet.cpp")
+        self.assertEqual(lines["samples of a run"], f"{constant('BATCH')} at most")
+        self.assertEqual((lines["inputs"], lines["outputs"]), ("image f32 [n, 1, 28, 28]", "probability f32 [n, 10]"))
+        self.assertEqual(lines["memory of a context"], f"{constant('ARENA_BYTES')} bytes, aligned to 64")
+        self.assertEqual(lines["weights"], f"{constant('WEIGHTS_BYTES')} bytes, within")
+        self.assertEqual(lines["flags"], "-O2 -mcpu=native")
+        self.assertRegex(lines["versions"], r"^mxc [0-9.]+, Plan \d+$")
+        self.assertRegex(lines["hash of the parameters"], r"^[0-9a-f]{16}$")
+        self.assertEqual(f"UINT64_C({lines['build']})", constant("BUILD"))
+
+    def test_without_parameters(self):
+        folder = self.folder / "bare"
+        folder.mkdir()
+        (folder / "double.cpp").write_text("""#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(twice) { output("y", input("x", {batch(2), 3}) * 2); }
+""")
+        for flags in ((), ("--weights=file",)):
+            run(MXC, "compile", "double.cpp", "--emit=lib", *flags, "-o", "libtwice.a", cwd=folder)
+            self.assertIn("#define TWICE_WEIGHTS_BYTES 0 ", (folder / "twice.h").read_text())
+        (folder / "use.c").write_text("""#include <stdio.h>
+#include "twice.h"
+int main(void) {
+  float x[6] = {1, 2, 3, 4, 5, 6}, y[6];
+  twice_inputs inputs = {x};
+  twice_outputs outputs = {y};
+  int status = twice_run(twice_create(), &inputs, &outputs, 2);
+  printf("%d %g\\n", status, y[5]);
+  return 0;
+}
+""")
+        run("cc", "-std=c99", "use.c", "libtwice.a", "-lm", "-o", "use", cwd=folder)
+        self.assertEqual(run("./use", cwd=folder).stdout, "0 12\n")
+        for flag in ("--emit=lib", "--emit=shared"):
+            self.assertEqual(run(MXC, "compile", LENET, flag, "-o", "none", cwd=folder, code=2).stderr,
+                             "mxc: error: the model has trained parameters: name their file with --params\n")
+
+    def test_a_header_says_what_to_link(self):
+        for output, library in (("alone.h", "libalone.a"), ("-", "liblenet.a")):
+            shown = run(MXC, "compile", LENET, "--emit=header", "-o", output, cwd=self.folder).stdout
+            text = shown if output == "-" else (self.folder / output).read_text()
+            self.assertRegex(text, rf"^/\* {library[3:-2]}\.h: the model lenet of lenet\.cpp, compiled by .*\. Link {library} and -lm\.\n")
+
     def test_a_file_with_a_main(self):
         source = ROOT / "examples/imperative_lenet/imperative_lenet.cpp"
         shown = run(MXC, "compile", source, "--params", "x", "--emit=lib", cwd=self.folder, code=2).stderr
@@ -102,7 +150,7 @@ class Lenet(unittest.TestCase):
         run("c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{self.folder}", INPUTS / "wrapper.cc", "liblenet.a",
             "-o", "wrapper", cwd=self.folder)
         self.assertEqual(run("./wrapper", cwd=self.folder).stdout.splitlines(), [
-            "made 0", "three 0", "one 0", "same 1", "moved from 1", "not wanted 0", "short input 6", "short output 6", "no samples 4",
+            "made 0", "three 0", "one 0", "same 1", "moved from 1 1", "moved to 0 0, from 1", "not wanted 0", "short input 6", "short output 6", "no samples 4",
             "too many 4", "in an arena 0", "short arena 3"])
 
     def test_wrong_checkpoints(self):

@@ -217,6 +217,39 @@ class Steps(unittest.TestCase):
         self.assertEqual(library.constant("TRAIN_OWN_BYTES"), library.constant("STATE_BYTES") - STATE_HEADER)
         self.assertEqual(library.constant("WEIGHTS_BYTES"), whole.constant("WEIGHTS_BYTES"))
 
+    def test_several_flags_train_what_any_of_them_names(self):
+        together = make("digits", ["--train=dense1", "--train=conv2d0.bias,dense1.bias"], "together")
+        self.assertEqual({name for name in together.own() if "/" not in name and re.search(r"weight$|bias$", name)}, {"conv2d0.bias", "dense1.weight", "dense1.bias"})
+        self.assertEqual(together.header, make("digits", ["--train=dense1,conv2d0.bias,dense1.bias"], "together").header)
+        whole = make("digits", ["--train=dense1", "--train"], "wholly")
+        self.assertIn("conv2d1.weight", whole.own())
+        shown = run(MXC, "inspect", "together.so", cwd=trained("digits")[0]).stdout
+        self.assertRegex(shown, r"(?m)^trains +conv2d0\.bias, dense1\.weight, dense1\.bias$")
+        self.assertRegex(shown, rf"(?m)^state of training +{together.constant('STATE_BYTES')} bytes$")
+
+    def test_a_weight_that_two_layers_share(self):
+        """It is one parameter, of the layer that made it: trained under that name, it is for both."""
+        folder = trained("digits")[0] / "tied"
+        folder.mkdir()
+        (folder / "tied.cpp").write_text("""#include <mxc/mxc.h>
+            using namespace mxc;
+            MXC_MODEL(tied) {
+              Symbol x = input("x", {batch(2), 3}), w = parameter("w", {3, 3}, {.init = ones()});
+              Symbol y = matmul(matmul(x, w), w);
+              output("y", y);
+              minimize(mean(y));
+              optimizer(sgd{.lr = 1});
+            }""")
+        weight = numpy.random.default_rng(3).normal(size=(3, 3)).astype("f4")
+        safetensors_file.write(folder / "params", {"w": weight})
+        run(MXC, "compile", "tied.cpp", "--params", "params", "--emit=shared", "--train=w", "-o", "tied.so", cwd=folder)
+        library = Library(folder / "tied.so", "tied")
+        x = numpy.ones((2, 3), "f4")
+        library.step({"x": x})
+        w, g, a = weight.astype("f8"), numpy.full((2, 3), 1 / 6), x.astype("f8")
+        gradient = (a @ w).T @ g + a.T @ (g @ w.T)
+        numpy.testing.assert_allclose(library.own()["w"], w - gradient, rtol=1e-5, atol=1e-6)
+
     def test_a_layer_between_and_a_parameter(self):
         chosen = {"conv2d1.weight", "dense1.bias"} | {f"batch_norm1.{n}" for n in ("gamma", "beta")}
         self.check_some("normed_digits", "dense1.bias,batch_norm1,conv2d1.weight", chosen)
@@ -375,6 +408,8 @@ class WrongUse(unittest.TestCase):
         alone = "mxc: error: --train goes with libraries alone: --emit=lib, shared, header, or obj with --params\n"
         self.assertEqual(self.error(LENET, "--train", code=2, params=False), alone)
         self.assertEqual(self.error(LENET, "--emit=obj", "--train=dense1", code=2, params=False), alone)
+        self.assertEqual(self.error(LENET, "--emit=lib", "--train=", code=2),
+                         "mxc: error: --train=: names of layers or parameters are expected; --train alone trains all\n")
         self.assertEqual(self.error(LENET, "--emit=lib", "--train=a,,b", code=2),
                          "mxc: error: --train=a,,b: names of layers or parameters with ',' between are expected\n")
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/embed/context.h"
@@ -75,6 +76,56 @@ TEST_F(SeveralSets, ARunTakesTheSmallestThatFits) {
     outputs[0] = nullptr;  // lies in the context
     EXPECT_EQ(run(sets(), context_, inputs, outputs, n), Status::ok);
   }
+}
+
+// y = x, both of the shape that is given; the batch is at `axis`. `sizes`: what else tells the set from others.
+BuiltPlan copied(std::vector<int64_t> shape, int axis, const std::string& sizes = "", plan::DType dtype = plan::DType::f32) {
+  PlanBuilder b;
+  BufferSpec tensor = {.name = "x", .dims = shape, .dtype = dtype, .space = Space::io, .batch_axis = axis};
+  uint32_t x = b.buffer(tensor), y = b.buffer(tensor);
+  if (!sizes.empty()) b.fact("sizes", sizes);
+  b.begin_graph("infer", GraphKind::infer, axis < 0 ? 0 : shape[axis]);
+  b.step({.args = {in(x), out(y)}});
+  b.input(x);
+  b.output(y);
+  b.end_graph();
+  return b.build();
+}
+
+bool alike(const BuiltPlan& a, const BuiltPlan& b) { return is_alike(PlanRecords(a.program().plan), PlanRecords(b.program().plan)); }
+
+TEST(AlikeSets, AreThoseInWhichSamplesLieAlike) {
+  BuiltPlan first = copied({4, 3}, 0);
+  EXPECT_TRUE(alike(first, copied({8, 3}, 0)));
+  EXPECT_FALSE(alike(first, copied({8, 5}, 0)));
+  EXPECT_FALSE(alike(first, copied({8, 3}, 0, "", plan::DType::i32)));
+  EXPECT_FALSE(alike(first, copied({8, 3, 1}, 0)));
+  EXPECT_FALSE(alike(copied({3, 4}, 1), copied({3, 8}, 1))) << "rows are as long as the batch";
+  EXPECT_TRUE(alike(copied({3, 4}, 1), copied({3, 4}, 1)));
+  EXPECT_FALSE(alike(copied({3, 4}, -1), copied({3, 8}, -1)));
+}
+
+TEST(AlikeSets, AreThoseOfTheSameSizesButForTheBatch) {
+  BuiltPlan first = copied({4, 3}, 0, "length=5");
+  EXPECT_TRUE(alike(first, copied({8, 3}, 0, "length=5")));
+  EXPECT_FALSE(alike(first, copied({8, 3}, 0, "length=6"))) << "a size that no input shows may change what is computed";
+  EXPECT_FALSE(alike(first, copied({8, 3}, 0)));
+}
+
+TEST(AlikeSets, AnOutputTellsThemApartToo) {
+  auto summed = [](int64_t batch, int64_t width) {
+    PlanBuilder b;
+    uint32_t x = b.buffer({.name = "x", .dims = {batch}, .space = Space::io, .batch_axis = 0});
+    uint32_t y = b.buffer({.name = "y", .dims = {batch, width}, .space = Space::io, .batch_axis = 0});
+    b.begin_graph("infer", GraphKind::infer, batch);
+    b.step({.args = {in(x), out(y)}});
+    b.input(x);
+    b.output(y);
+    b.end_graph();
+    return b.build();
+  };
+  EXPECT_TRUE(alike(summed(4, 2), summed(8, 2)));
+  EXPECT_FALSE(alike(summed(4, 2), summed(8, 3)));
 }
 
 TEST_F(SeveralSets, OneIsNamed) {

@@ -133,6 +133,23 @@ TEST_F(Train, StepsChangeTheContextAlone) {
   EXPECT_EQ(steps, 5);
 }
 
+TEST_F(Train, AStepOfASetThatIsNamed) {
+  Arena arena(sets_), other(sets_);
+  float x = 1, loss = -1;
+  const void* inputs[] = {&x};
+  void* outputs[] = {&loss};
+  EXPECT_EQ(train_step_set(sets_, arena.context, 0, inputs, outputs, 1), Status::ok);
+  train(other.context, {1});
+  EXPECT_EQ(loss, 1);
+  EXPECT_EQ(infer(arena.context, 3), infer(other.context, 3));
+  EXPECT_EQ(train_step_set(sets_, arena.context, 1, inputs, outputs, 1), Status::no_set);
+  EXPECT_EQ(train_step_set(sets_, arena.context, -1, inputs, outputs, 1), Status::no_set);
+  EXPECT_EQ(train_step_set(sets_, nullptr, 0, inputs, outputs, 1), Status::null_pointer);
+  int64_t steps = 0;
+  EXPECT_EQ(count_steps(sets_, arena.context, &steps), Status::ok);
+  EXPECT_EQ(steps, 1);
+}
+
 TEST_F(Train, ALossThatIsNotWanted) {
   Arena arena(sets_);
   float x = 1;

@@ -18,7 +18,10 @@ int main() {
   lenet::model moved = std::move(net);
   std::printf("one %d\n", moved.run({{image.data(), LENET_INPUT_IMAGE_ELEMENTS}}, {one}));
   std::printf("same %d\n", probability[0] == one[0] && probability[9] == one[9] && one[0] > 0);
-  std::printf("moved from %d\n", net.run({image}, {probability}, 3));
+  std::printf("moved from %d %d\n", net.status(), net.run({image}, {probability}, 3));
+  net = std::move(moved);
+  std::printf("moved to %d %d, from %d\n", net.status(), net.run({image}, {one}), moved.run({image}, {one}));
+  moved = std::move(net);
   std::printf("not wanted %d\n", moved.run({image}, {}));
   std::printf("short input %d\n", moved.run({{image.data(), 3 * LENET_INPUT_IMAGE_ELEMENTS - 1}}, {probability}, 3));
   std::printf("short output %d\n", moved.run({image}, {one}, 2));

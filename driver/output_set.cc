@@ -1,0 +1,141 @@
+// See output_set.h.
+#include "driver/output_set.h"
+
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mxc::driver {
+
+namespace fs = llvm::sys::fs;
+using frontend::Fault;
+
+namespace {
+
+constexpr size_t kPiece = 1 << 20;  // of a file that is copied, at a time
+
+llvm::Error cannotWrite(const std::string& path, const std::string& why) {
+  return llvm::createStringError(std::make_error_code(std::errc::io_error), "cannot write '%s': %s", path.c_str(), why.c_str());
+}
+
+// Standard output, a device or a pipe. `status` is that of a file which is there.
+bool isSpecial(const std::string& path, fs::file_status& status) {
+  return path == "-" ||
+         (!fs::status(path, status) && fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status));
+}
+
+// Empty, or why it is not written.
+std::string writeTo(llvm::raw_fd_ostream& stream, const Content& content) {
+  std::string piece;
+  for (const Content::Part& part : content.parts()) {
+    stream << part.bytes;
+    if (part.file.empty()) continue;
+    std::ifstream file(part.file, std::ios::binary);
+    piece.resize(kPiece);
+    while (file.read(piece.data(), kPiece), file.gcount() > 0) stream << llvm::StringRef(piece.data(), file.gcount());
+    if (!file.eof()) return "cannot read '" + part.file + "'";
+  }
+  stream.flush();
+  std::error_code code = stream.error();
+  stream.clear_error();
+  return code ? code.message() : "";
+}
+
+llvm::Error writeSpecial(const std::string& path, const Content& content) {
+  std::error_code code;
+  llvm::raw_fd_ostream stream(path, code);
+  std::string why = code ? code.message() : writeTo(stream, content);
+  return why.empty() ? llvm::Error::success() : cannotWrite(path, why);
+}
+
+// The file whole beside the place that it is to have.
+llvm::Expected<fs::TempFile> writeBeside(const std::string& path, const Content& content, bool executable,
+                                         const fs::file_status& old) {
+  if (fs::is_directory(old)) return cannotWrite(path, "it is a folder");
+  auto mode = fs::all_read | fs::all_write | (executable ? fs::all_exe : fs::perms(0));
+  auto file = fs::TempFile::create(path + ".%%%%%%.tmp", mode);
+  if (!file) return cannotWrite(path, llvm::toString(file.takeError()));
+  if (fs::is_regular_file(old)) {  // who could read or run the old file can the new one
+    const unsigned permissions = old.permissions() & fs::all_perms;
+    (void)fs::setPermissions(file->FD, static_cast<fs::perms>(permissions | (executable ? (permissions & fs::all_read) >> 2 : 0)));
+  }
+  std::string why;
+  {
+    llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
+    why = writeTo(stream, content);
+  }
+  if (why.empty()) return file;
+  llvm::consumeError(file->discard());
+  return cannotWrite(path, why);
+}
+
+// A place of the file system, whatever its spelling: the folder's real path and the name in it.
+std::string placeOf(const std::string& path) {
+  llvm::SmallString<256> folder, absolute(path);
+  fs::make_absolute(absolute);
+  if (fs::real_path(llvm::sys::path::parent_path(absolute), folder)) return absolute.str().str();
+  llvm::sys::path::append(folder, llvm::sys::path::filename(absolute));
+  return folder.str().str();
+}
+
+// The places where writing would change what is read: the file's, and that of the file which a link leads to.
+std::set<std::string> placesOf(const std::string& path) {
+  llvm::SmallString<256> real;
+  std::set<std::string> places = {placeOf(path)};
+  if (!fs::real_path(path, real)) places.insert(real.str().str());
+  return places;
+}
+
+}  // namespace
+
+bool OutputSet::commit(DiagnosticPrinter& printer) {
+  std::vector<std::pair<fs::TempFile, const File*>> written;
+  auto failed = [&](llvm::Error error) {
+    printer.error(Fault::input, llvm::toString(std::move(error)));
+    for (auto& [file, output] : written) llvm::consumeError(file.discard());
+    return false;
+  };
+  std::vector<const File*> special;
+  for (const File& output : files_) {
+    fs::file_status status;
+    if (isSpecial(output.path, status)) {
+      special.push_back(&output);
+      continue;
+    }
+    auto file = writeBeside(output.path, output.content, output.executable, status);
+    if (!file) return failed(file.takeError());
+    written.push_back({std::move(*file), &output});
+  }
+  for (const File* output : special)
+    if (llvm::Error error = writeSpecial(output->path, output->content)) return failed(std::move(error));
+  for (size_t i = 0; i < written.size(); ++i) {
+    llvm::Error error = written[i].first.keep(written[i].second->path);
+    if (!error) continue;
+    std::string path = written[i].second->path, why = llvm::toString(std::move(error));
+    written.erase(written.begin(), written.begin() + i + 1);
+    return failed(cannotWrite(path, why));
+  }
+  return true;
+}
+
+bool checkOverwriting(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written, DiagnosticPrinter& printer) {
+  std::map<std::string, std::string> taken;  // place -> what is there
+  for (const NamedFile& file : read)
+    for (const std::string& place : placesOf(file.path)) taken.insert({place, file.what});
+  for (const NamedFile& file : written) {
+    fs::file_status status;
+    if (isSpecial(file.path, status)) continue;
+    auto [other, is_new] = taken.insert({placeOf(file.path), file.what});
+    if (is_new) continue;
+    printer.error(Fault::usage, file.path + ": " + file.what + " would be written over " + other->second);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace mxc::driver
