@@ -124,7 +124,7 @@ class GraphBuilder {
   LogicalResult cloneGradient(Graph& graph, mx::GradientOp op, IRMapping& map) {
     Value wrt = map.lookup(op.getWrt());
     SmallVector<Value> gradient;
-    if (failed(buildGradients(graph.b, {GradientRoot{map.lookup(op.getOf()), {}}}, wrt, gradient))) return failure();
+    if (failed(buildGradients(graph.b, {GradientRoot{map.lookup(op.getOf()), {}}}, wrt, gradient, {"gradient(...)", op.getLoc()}))) return failure();
     if (!gradient[0]) gradient[0] = mx::makeFilled(graph.b, op.getLoc(), 0, rankedType(wrt));
     map.map(op.getOutput(), gradient[0]);
     return success();
@@ -371,7 +371,8 @@ class GraphBuilder {
     return success();
   }
 
-  // With respect to all trainable parameters of the graph, and to the inputs that ask for it. Zeros where nothing reaches them.
+  // With respect to all trainable parameters of the graph, and to the inputs that ask for it. Zeros where nothing reaches them; of
+  // parameters without a loss also where no gradient exists: nobody asks for those of all outputs.
   LogicalResult addGradients(Graph& graph, IRMapping& map, Value loss) {
     SmallVector<Operation*> sources;
     for (auto parameter : module_.getOps<mx::ParameterOp>())
@@ -383,8 +384,12 @@ class GraphBuilder {
     else if (!sources.empty() && failed(addHeads(graph, map, roots))) return failure();
     if (sources.empty() || roots.empty()) return success();
     SmallVector<Value> wrt, gradients;
-    for (Operation* source : sources) wrt.push_back(map.lookup(source->getResult(0)));
-    if (failed(buildGradients(graph.b, roots, wrt, gradients, loss ? "the loss" : "an output"))) return failure();
+    SmallVector<bool> optional;
+    for (Operation* source : sources) {
+      wrt.push_back(map.lookup(source->getResult(0)));
+      optional.push_back(!loss && isa<mx::ParameterOp>(source));
+    }
+    if (failed(buildGradients(graph.b, roots, wrt, gradients, {loss ? "the loss" : "an output", {}, optional}))) return failure();
     for (auto [source, value, gradient] : llvm::zip(sources, wrt, gradients)) {
       if (!gradient) gradient = mx::makeFilled(graph.b, source->getLoc(), 0, rankedType(value));
       graph.result("gradient", source->getAttrOfType<StringAttr>("name"), gradient);

@@ -51,7 +51,9 @@ Symbol input(const std::string& name, const Shape& shape, DType dtype = f32, con
 // A parameter of one's own, trainable unless `param.gradient` is none. `param.symbol` is not used.
 Symbol parameter(const std::string& name, const Shape& shape, const Param& param = {}, Here where = Here::current());
 
-// Training descends on the mean over the batch of `loss`. Several calls: on the sum.
+// Training descends on the mean over the batch of `loss`. Several calls: on the sum. A trainable parameter that it depends on, but only
+// through what has no gradient (accuracy, argmax, comparisons, integers), is an error of the compiler, which shows the way; stop_gradient on
+// that way says that none is wanted.
 void minimize(const Operand& loss, Here where = Here::current());
 // Progress shows the mean of `value` under `name`.
 void report(const std::string& name, const Operand& value, Here where = Here::current());

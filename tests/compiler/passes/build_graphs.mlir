@@ -8,6 +8,15 @@
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/untrained.mlir 2>&1 | FileCheck %t/untrained.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/gradient.mlir | FileCheck %t/gradient.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_gradient.mlir 2>&1 | FileCheck %t/no_gradient.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost.mlir 2>&1 | FileCheck %t/lost.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_integers.mlir 2>&1 | FileCheck %t/lost_integers.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_operand.mlir 2>&1 | FileCheck %t/lost_operand.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_input.mlir 2>&1 | FileCheck %t/lost_input.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/two_ways.mlir 2>&1 | FileCheck %t/two_ways.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs,simplify %t/flat.mlir 2>&1 | FileCheck %t/flat.mlir
+// RUN: mxc-opt --own-main --pass=infer-shapes,build-graphs %t/outputs.mlir 2>&1 | FileCheck %t/outputs.mlir
+// RUN: sed 's/{mx.wanted}/{mx.gradient}/' %t/outputs.mlir > %t/asked.mlir
+// RUN: not mxc-opt --own-main --pass=infer-shapes,build-graphs %t/asked.mlir 2>&1 | FileCheck %t/outputs.mlir --check-prefix=ASKED
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/integers.mlir 2>&1 | FileCheck %t/integers.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/slot.mlir 2>&1 | FileCheck %t/slot.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/state.mlir 2>&1 | FileCheck %t/state.mlir
@@ -193,6 +202,130 @@ module @m {
   %e = mx.exp %u : (tensor<*xf32>) -> tensor<*xf32>
   %l = mx.mul %e, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
   mx.minimize %l : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- lost.mlir
+// An op that is constant between its jumps, on the only way. The mean that the loss is stands at the same place, and is not named.
+// CHECK: [[#@LINE+9]]:8: error: 'mx.accuracy' op has no gradient, and the loss needs one on its way to parameter w
+// CHECK-NOT: the loss depends
+// CHECK: [[#@LINE+6]]:8: note: accuracy depends on dense
+// CHECK: [[#@LINE+4]]:8: note: and so on parameter w
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %l = mx.input "l" : tensor<4xi32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %d = mx.dense %x, %w {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  %a = mx.accuracy %d, %l : (tensor<*xf32>, tensor<4xi32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %a : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- lost_integers.mlir
+// Through integers: the op that makes them of numbers is named, not those that read them.
+// CHECK: [[#@LINE+9]]:8: error: 'mx.argmax' op has no gradient, and the loss needs one on its way to parameter w
+// CHECK: [[#@LINE+10]]:8: note: the loss depends on mul
+// CHECK: [[#@LINE+8]]:8: note: the loss depends on one_hot
+// CHECK: [[#@LINE+5]]:8: note: argmax depends on dense
+// CHECK: [[#@LINE+3]]:8: note: and so on parameter w
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %d = mx.dense %x, %w {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  %i = mx.argmax %d {axis = 1 : i64} : (tensor<*xf32>) -> tensor<*xi32>
+  %h = mx.one_hot %i {depth = 3 : i64, dtype = f32} : (tensor<*xi32>) -> tensor<*xf32>
+  %l = mx.mul %h, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- lost_operand.mlir
+// An op with a gradient for another operand: the condition has none.
+// CHECK: [[#@LINE+8]]:8: error: 'mx.where' op has no gradient for its operand 0, and the loss needs one on its way to parameter c
+// CHECK: [[#@LINE+6]]:8: note: where depends on tanh
+// CHECK: [[#@LINE+4]]:8: note: and so on parameter c
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %c = mx.parameter "c" {init = "zeros"} : tensor<3xf32>
+  %t = mx.tanh %c : (tensor<3xf32>) -> tensor<*xf32>
+  %l = mx.where %t, %w, %x : (tensor<*xf32>, tensor<3xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- lost_input.mlir
+// A gradient that the model asks for itself.
+// CHECK: [[#@LINE+6]]:8: error: 'mx.greater' op has no gradient, and gradient(...) needs one on its way to input x
+// CHECK: [[#@LINE+6]]:8: note: the gradient is asked for here
+// CHECK: [[#@LINE+2]]:8: note: and so on input x
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %o = mx.greater %x, %w : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<3xf32>) -> tensor<*xf32>
+  %g = mx.gradient %o, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  %l = mx.mul %x, %w : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<3xf32>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.output "g", %g : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- two_ways.mlir
+// One way with a gradient is enough, and stop_gradient says that a way is not wanted.
+// CHECK-NOT: error
+// CHECK-NOT: warning
+// CHECK: warning: parameter v is not trained: no gradient of the loss reaches it
+// CHECK-LABEL: func.func @train
+// CHECK: mx.sgd_update
+// CHECK-NOT: mx.sgd_update
+// CHECK: return
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %v = mx.parameter "v" {init = "zeros"} : tensor<3xf32>
+  %s = mx.stop_gradient %v : (tensor<3xf32>) -> tensor<*xf32>
+  %o = mx.greater %w, %s : (tensor<3xf32>, tensor<*xf32>) -> tensor<*xf32>
+  %p = mx.mul %o, %w : (tensor<*xf32>, tensor<3xf32>) -> tensor<*xf32>
+  %l = mx.mul %x, %p : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- flat.mlir
+// Gradients that are constant between jumps (the mask of relu, the place of the largest) have a gradient: zero.
+// CHECK-NOT: error
+// CHECK-LABEL: func.func @infer
+// CHECK: %[[ZERO:.*]] = mx.constant {{.*}}0.000000e+00
+// CHECK: %[[ZEROS:.*]] = mx.broadcast %[[ZERO]]
+// CHECK: return %[[ZEROS]], %[[ZEROS]]
+module @m {
+  %x = mx.input "x" : tensor<4x1x2x2xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<2xf32>
+  %r = mx.relu %x : (tensor<4x1x2x2xf32, #mx.enc<batch = 0>>) -> tensor<*xf32> loc("relu0")
+  %dr = mx.gradient %r, %x : (tensor<*xf32>, tensor<4x1x2x2xf32, #mx.enc<batch = 0>>) -> tensor<*xf32> loc("gradient0")
+  %ddr = mx.gradient %dr, %x : (tensor<*xf32>, tensor<4x1x2x2xf32, #mx.enc<batch = 0>>) -> tensor<*xf32> loc("gradient1")
+  %p, %i = mx.max_pool %x {kernel = array<i64: 2, 2>, stride = array<i64: 1, 1>, pad = array<i64: 0, 0>, ceil_mode = false} : (tensor<4x1x2x2xf32, #mx.enc<batch = 0>>) -> (tensor<*xf32>, tensor<*xi8>) loc("max_pool0")
+  %dp = mx.gradient %p, %x : (tensor<*xf32>, tensor<4x1x2x2xf32, #mx.enc<batch = 0>>) -> tensor<*xf32> loc("gradient2")
+  %ddp = mx.gradient %dp, %x : (tensor<*xf32>, tensor<4x1x2x2xf32, #mx.enc<batch = 0>>) -> tensor<*xf32> loc("gradient3")
+  %l = mx.mul %x, %w : (tensor<4x1x2x2xf32, #mx.enc<batch = 0>>, tensor<2xf32>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.output "ddr", %ddr : tensor<*xf32>
+  mx.output "ddp", %ddp : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- outputs.mlir
+// A main's model without a loss: nobody has asked for parameters' gradients, which are zero; of an input somebody has.
+// CHECK-NOT: error
+// CHECK-LABEL: func.func @forward_backward
+// CHECK: mx.constant {{.*}}0.000000e+00
+// CHECK: return
+// ASKED: error: 'mx.greater' op has no gradient, and an output needs one on its way to input x
+module @m {
+  %x = mx.input "x" {mx.wanted} : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %o = mx.greater %x, %w : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<3xf32>) -> tensor<*xf32>
+  mx.output "o", %o : tensor<*xf32>
   mx.optimizer "sgd" {lr = 0.1}
 }
 
