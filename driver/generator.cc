@@ -2,6 +2,7 @@
 #include "driver/generator.h"
 
 #include "driver/aligned_plan.h"
+#include "driver/hyper_limits.h"
 #include "driver/library.h"
 #include "driver/main_file.h"
 #include "driver/memory_report.h"
@@ -38,7 +39,7 @@ Imported importModel(const Model& model, const CompileOptions& options, Diagnost
   import.f64 = options.f64;
   import.optimizer = options.optimizer;
   auto module = frontend::importModel(model.graph, import, *imported.context, printer.sink());
-  if (!printer.failed()) imported.module = std::move(module);
+  if (!printer.failed() && mlir::succeeded(checkOptimizer(*module, options))) imported.module = std::move(module);
   return imported;
 }
 

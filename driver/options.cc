@@ -4,6 +4,7 @@
 #include "codegen/lower_kernels.h"
 #include "driver/command_line.h"
 #include "driver/compile_flags.h"
+#include "driver/hyper_limits.h"
 #include "driver/library.h"
 #include "driver/target.h"
 #include "frontend/nearest.h"
@@ -221,6 +222,7 @@ bool CompileFlags::check(DiagnosticPrinter& printer) {
   if (!checkLibraryOptions(options, printer)) return false;
   options.color = color;
   options.f64 = raw_.dtype == "f64";
+  if (!checkOptimizerFlag(options, printer)) return false;
   options.stage_memory_limit_bytes = raw_.stage_memory_mib << 20;
   return true;
 }

@@ -80,6 +80,7 @@ StringRef msraFault(ArrayRef<double> a) {
   if (a.empty()) return "";
   return a[1] != 0 && a[1] != 1 && a[1] != 2 ? "a fan that there is" : std::isfinite(a[0]) ? "" : "a finite slope";
 }
+StringRef oneFault(ArrayRef<double> a) { return std::isfinite(a[0]) ? "" : "a finite number"; }
 StringRef noFault(ArrayRef<double>) { return ""; }
 
 std::string shown(ArrayRef<double> numbers) {
@@ -101,13 +102,13 @@ const Initialiser kInitialisers[] = {
     {"zeros", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(0); }},
     {"ones", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(1); }},
     {"file", {0}, 0, [](const Site& s, ArrayRef<double>, Fans) { return s.constant(0); }},
-    {"constant", {1}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.constant(a[0]); }},
+    {"constant", {1}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.constant(a[0]); }, oneFault},
     {"uniform", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.uniform(a[0], a[1]); }, uniformFault},
     {"normal", {2}, 0, [](const Site& s, ArrayRef<double> a, Fans) { return s.normal(a[0], a[1]); }, normalFault},
     {"xavier", {0, 3}, 2, buildXavier, xavierFault},
     {"msra", {0, 2}, 2, buildMsra, msraFault},
     {"lecun", {0}, 2, [](const Site& s, ArrayRef<double>, Fans f) { return s.normal(0, std::sqrt(1 / f.in)); }},
-    {"orthogonal", {1}, 2, buildOrthogonal},
+    {"orthogonal", {1}, 2, buildOrthogonal, oneFault},
     {"bilinear", {0}, 4, [](const Site& s, ArrayRef<double>, Fans) {
        return make<mx::BilinearKernelOp>(s.b, s.loc, {}, s.b.getNamedAttr("to", TypeAttr::get(s.type)));
      }},

@@ -1,8 +1,6 @@
 // The table of optimizers; see optimizers.h.
 #include "ir/optimizers.h"
 
-#include <cmath>
-
 #include "llvm/ADT/StringExtras.h"
 
 #include "ir/ops/elementwise.h"
@@ -133,11 +131,7 @@ std::vector<std::string> optimizerNames() {
 
 double clipNormDefault(DictionaryAttr defaults) { return std::max(0.0, number(defaults, "clip_norm", 0)); }
 
-FailureOr<double> lossScaleDefault(Location loc, DictionaryAttr defaults) {
-  double scale = number(defaults, "loss_scale", 1);
-  if (scale > 0 && std::isfinite(scale)) return scale;
-  return emitError(loc) << "loss_scale must be a finite number above 0";
-}
+double lossScaleDefault(DictionaryAttr defaults) { return number(defaults, "loss_scale", 1); }
 
 SmallVector<Value> clipByGlobalNorm(OpBuilder& b, Location loc, ArrayRef<Value> gradients, Value rescale, Value clipNorm) {
   Value sum;
@@ -160,13 +154,17 @@ std::optional<OptimizerText> parseOptimizer(StringRef text, std::string& message
     message = "there is no optimizer '" + result.kind + "': " + llvm::join(optimizerNames(), ", ");
     return std::nullopt;
   }
+  if (!text.contains(':')) return result;
   SmallVector<StringRef> parts;
-  rest.split(parts, ',', -1, /*KeepEmpty=*/false);
+  rest.split(parts, ',');
   for (StringRef part : parts) {
     auto [name, number] = part.split('=');
     double value = 0;
     bool has = name == "clip_norm" || name == "loss_scale" || llvm::any_of(known->hypers, [name = name](const HyperParameter& h) { return h.name == name; });
-    if (!has) message = result.kind + " has no hyper-parameter '" + name.str() + "'";
+    bool twice = llvm::any_of(result.defaults, [name = name](const auto& other) { return other.first == name; });
+    if (part.empty()) message = "'" + text.str() + "' has an empty place in its list: NAME=NUMBER is expected";
+    else if (twice) message = "'" + name.str() + "' is given twice";
+    else if (!has) message = result.kind + " has no hyper-parameter '" + name.str() + "'";
     else if (number.getAsDouble(value)) message = "'" + part.str() + "' gives no number: NAME=NUMBER is expected";
     if (!message.empty()) return std::nullopt;
     result.defaults.push_back({name.str(), value});

@@ -54,15 +54,14 @@ llvm::SmallVector<mlir::Value> clipByGlobalNorm(mlir::OpBuilder& builder, mlir::
                                                 mlir::Value rescale, mlir::Value clipNorm);
 
 // Loss scaling is compiled in if the defaults hold a loss_scale other than 1; the number itself is a hyper-parameter of that name.
-// Error (emitted at `loc`): it is no finite number above 0.
-mlir::FailureOr<double> lossScaleDefault(mlir::Location loc, mlir::DictionaryAttr defaults);
+double lossScaleDefault(mlir::DictionaryAttr defaults);
 
 // An optimizer as the command line writes it: "adam" or "adam:lr=0.01,clip_norm=1", the numbers being defaults.
 struct OptimizerText {
   std::string kind;
   std::vector<std::pair<std::string, double>> defaults;
 };
-// On an error `message` says what is wrong with `text` ("there is no optimizer 'x': ...").
+// On an error `message` says what is wrong with `text` ("there is no optimizer 'x': ..."). Which values mean something is not asked here.
 std::optional<OptimizerText> parseOptimizer(llvm::StringRef text, std::string& message);
 
 }  // namespace mxc

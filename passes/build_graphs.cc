@@ -73,9 +73,7 @@ class GraphBuilder {
     defaults_ = chosen.getDefaults();
     optimizer_ = findOptimizer(chosen.getKind(), defaults_);
     if (!optimizer_) return chosen.emitError() << "there is no optimizer " << chosen.getKind() << " (known: " << llvm::join(optimizerNames(), ", ") << ")";
-    FailureOr<double> scale = lossScaleDefault(chosen.getLoc(), defaults_);
-    if (failed(scale)) return failure();
-    lossScale_ = *scale;
+    lossScale_ = lossScaleDefault(defaults_);
     module_->setAttr("mx.optimizer", StringAttr::get(module_.getContext(), optimizer_->name));
     return success();
   }

@@ -63,9 +63,20 @@ LogicalResult checkSize(Operation* op, Value value, StringRef what) {
   return success();
 }
 
+// Bounds and values to fill with may be infinite, other real numbers not; NaN is none.
+LogicalResult checkReal(Operation* op, NamedAttribute attribute) {
+  auto number = dyn_cast<FloatAttr>(attribute.getValue());
+  if (!number) return success();
+  StringRef name = attribute.getName();
+  if (number.getValue().isNaN()) return op->emitOpError() << "needs a number as its " << name << ", got nan";
+  if (number.getValue().isInfinity() && name != "low" && name != "high" && name != "value") return op->emitOpError() << "needs a finite " << name << ", got " << (number.getValue().isNegative() ? "-inf" : "inf");
+  return success();
+}
+
 // Ends of slices may lie anywhere; other numbers of an operation are sizes, counts and distances.
 LogicalResult checkAttributes(Operation* op) {
   for (NamedAttribute attribute : op->getAttrs()) {
+    if (failed(checkReal(op, attribute))) return failure();
     if (attribute.getName() == "begin" || attribute.getName() == "end") continue;
     SmallVector<int64_t> numbers;
     if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue())) numbers.assign(list.asArrayRef().begin(), list.asArrayRef().end());

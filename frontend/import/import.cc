@@ -1,6 +1,8 @@
 // Walks the document once, in its order: every operand is known when its user is read.
 #include "frontend/import/import.h"
 
+#include <cmath>
+
 #include "frontend/import/attribute.h"
 #include "frontend/import/op_schema.h"
 #include "frontend/nearest.h"
@@ -266,8 +268,12 @@ class Importer {
     state.addAttribute("init", builder_.getStringAttr(attributes->getString("init").value_or("xavier")));
     state.addAttribute("init_args", builder_.getDenseF64ArrayAttr(arguments));
     state.addAttribute("trainable", builder_.getBoolAttr(trainable));
-    state.addAttribute("lr_mult", builder_.getF64FloatAttr(attributes->getNumber("lr_mult").value_or(1)));
-    state.addAttribute("wd_mult", builder_.getF64FloatAttr(attributes->getNumber("wd_mult").value_or(1)));
+    for (StringRef multiplier : {"lr_mult", "wd_mult"}) {
+      const json::Value* given = attributes->get(multiplier);
+      auto value = given ? readReal(*given) : 1;
+      if (!value || !std::isfinite(*value)) return fail(node, describe(node) + ": '" + multiplier.str() + "' must be a finite number");
+      state.addAttribute(multiplier, builder_.getF64FloatAttr(*value));
+    }
     state.addTypes(type);
     nodes_.push_back(builder_.create(state));
     return true;

@@ -53,6 +53,12 @@ Taps tapsOf(int64_t phase, int64_t kernel, int64_t stride, int64_t pad, int64_t 
   return taps;
 }
 
+// A pad as large as the kernel would make results of padding alone. `reach`: the kernel's size, dilation included.
+LogicalResult checkPad(Operation* op, int64_t pad, int64_t reach, int64_t dilation) {
+  if (pad < reach) return success();
+  return op->emitOpError() << "pad " << pad << " must be smaller than the kernel " << reach << (dilation > 1 ? " (dilated)" : "");
+}
+
 }  // namespace
 
 // ---- forward ----------------------------------------------------------------------------------------------------------------
@@ -70,6 +76,7 @@ LogicalResult Conv2dOp::inferTypes() {
     if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pad[i] < 0)
       return emitOpError() << "needs kernel, stride and dilation >= 1 and pad >= 0";
     int64_t padded = x->getDimSize(2 + i) + 2 * pad[i], reach = dilation[i] * (kernel[i] - 1) + 1;
+    if (failed(checkPad(*this, pad[i], reach, dilation[i]))) return failure();
     if (reach > padded) {
       InFlightDiagnostic error = emitOpError() << "kernel of " << reach << " (dilated) is larger than the padded input of " << padded;
       noteOrigin(error, getInput(), 2 + i, (i == 0 ? "the height " : "the width ") + Twine(x->getDimSize(2 + i)));
@@ -149,6 +156,7 @@ LogicalResult Conv2dTransposeOp::inferTypes() {
   for (int i : {0, 1}) {
     if (kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || extra[i] < 0)
       return emitOpError() << "needs kernel, stride and dilation >= 1, pad and extra >= 0";
+    if (failed(checkPad(*this, pad[i], dilation[i] * (kernel[i] - 1) + 1, dilation[i]))) return failure();
     if (extra[i] >= stride[i]) return emitOpError() << "extra " << extra[i] << " must be smaller than the stride " << stride[i];
     out[i] = (x->getDimSize(2 + i) - 1) * stride[i] - 2 * pad[i] + dilation[i] * (kernel[i] - 1) + 1 + extra[i];
     if (out[i] >= 1) continue;

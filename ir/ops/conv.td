@@ -6,8 +6,8 @@ include "ir/mx.td"
 def Mx_Conv2dOp : Mx_ComputeOp<"conv2d", [DeclareOpInterfaceMethods<Mx_LayoutRules>]> {
   let summary = "2-D convolution of [n, c, h, w] with `filters` kernels, plus bias";
   let description = [{weight: [filters, c / groups, kernel]; output: [n, filters, oh, ow] with
-    oh = (h + 2 pad - dilation (kernel - 1) - 1) / stride + 1. Errors: kernel larger than the padded input; groups that divide neither
-    channels nor filters.}];
+    oh = (h + 2 pad - dilation (kernel - 1) - 1) / stride + 1. Errors: kernel larger than the padded input; pad not smaller than the
+    kernel, dilation included; groups that divide neither channels nor filters.}];
   let arguments = (ins Mx_Tensor:$input, Mx_Param:$weight, Optional<Mx_Param>:$bias, I64Attr:$filters, Mx_Size2Attr:$kernel,
     DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$stride, DefaultValuedAttr<Mx_Size2Attr, "{0, 0}">:$pad,
     DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups);
@@ -24,8 +24,8 @@ def Mx_Conv2dOp : Mx_ComputeOp<"conv2d", [DeclareOpInterfaceMethods<Mx_LayoutRul
 def Mx_Conv2dTransposeOp : Mx_CompositeOp<"conv2d_transpose"> {
   let summary = "the transpose of conv2d (deconvolution): what its input's gradient computes, plus bias";
   let description = [{weight: [c, filters / groups, kernel]; output: [n, filters, oh, ow] with
-    oh = (h - 1) stride - 2 pad + dilation (kernel - 1) + 1 + extra. Errors: an output of no size; extra not smaller than stride; groups
-    that divide neither channels nor filters.}];
+    oh = (h - 1) stride - 2 pad + dilation (kernel - 1) + 1 + extra. Errors: an output of no size; extra not smaller than stride; pad not
+    smaller than the kernel, dilation included; groups that divide neither channels nor filters.}];
   let arguments = (ins Mx_Tensor:$input, Mx_Param:$weight, Optional<Mx_Param>:$bias, I64Attr:$filters, Mx_Size2Attr:$kernel,
     DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$stride, DefaultValuedAttr<Mx_Size2Attr, "{0, 0}">:$pad,
     DefaultValuedAttr<Mx_Size2Attr, "{1, 1}">:$dilation, DefaultValuedAttr<Mx_Size2Attr, "{0, 0}">:$extra,

@@ -5,6 +5,7 @@
 #include "ir/ops/elementwise.h"
 #include "ir/ops/reduce.h"
 #include "ir/ops/shape.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
@@ -29,6 +30,18 @@ Value reshape(OpBuilder& b, Location loc, Value value, ArrayRef<int64_t> dims) {
   return make<ReshapeOp>(b, loc, {value}, b.getNamedAttr("shape", b.getDenseI64ArrayAttr(dims)));
 }
 
+std::string shown(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", number);
+  return text;
+}
+
+LogicalResult checkEpsilon(Operation* op, const llvm::APFloat& epsilon) {
+  double number = epsilon.convertToDouble();
+  if (number >= 0) return success();
+  return op->emitOpError() << "needs an epsilon of at least 0, got " << shown(number);
+}
+
 // Every axis but `kept`.
 SmallVector<int64_t> otherAxes(int64_t rank, int64_t kept) {
   SmallVector<int64_t> axes;
@@ -46,6 +59,9 @@ LogicalResult BatchNormOp::inferTypes() {
   if (x->getRank() < 2) return emitOpError() << "expects an input of at least two axes, channels on axis 1, got " << shapeText(*x);
   if (batchAxis(*x) == 1) return emitOpError() << "the batch cannot be the channels axis";
   if (!isa<FloatType>(x->getElementType())) return emitOpError() << "expects a floating-point input, got " << x->getElementType();
+  double momentum = getMomentum().convertToDouble();
+  if (failed(checkEpsilon(*this, getEpsilon()))) return failure();
+  if (!(momentum >= 0 && momentum <= 1)) return emitOpError() << "needs a momentum in [0, 1], got " << shown(momentum);
   for (unsigned operand : {1, 2, 3, 4})
     if (failed(setParameter(*this, operand, {x->getDimSize(1)}, x->getElementType()))) return failure();
   return setResult(*this, 0, plain(*x)), success();
@@ -220,7 +236,7 @@ Value grouped(OpBuilder& b, Location loc, ValueRange operands, int64_t groups, d
 
 LogicalResult GroupNormOp::inferTypes() {
   FailureOr<TensorType> x = inferGrouped(*this, 2);
-  if (failed(x)) return failure();
+  if (failed(x) || failed(checkEpsilon(*this, getEpsilon()))) return failure();
   int64_t groups = getGroups(), channels = x->getDimSize(1);
   if (groups < 1 || channels % groups != 0) return emitOpError() << groups << " groups do not divide " << channels << " channels";
   return success();
@@ -229,7 +245,7 @@ SmallVector<Value> GroupNormOp::decompose(OpBuilder& b) {
   return {grouped(b, getLoc(), getOperands(), getGroups(), getEpsilon().convertToDouble())};
 }
 
-LogicalResult InstanceNormOp::inferTypes() { return inferGrouped(*this, 3); }
+LogicalResult InstanceNormOp::inferTypes() { return failure(failed(inferGrouped(*this, 3)) || failed(checkEpsilon(*this, getEpsilon()))); }
 SmallVector<Value> InstanceNormOp::decompose(OpBuilder& b) {
   return {grouped(b, getLoc(), getOperands(), rankedType(getInput()).getDimSize(1), getEpsilon().convertToDouble())};
 }
@@ -242,6 +258,7 @@ LogicalResult LayerNormOp::inferTypes() {
   if (last < 0) return emitOpError() << "expects at least a 1-D input";
   if (batchAxis(*x) == last) return emitOpError() << "the batch cannot be the normalised axis";
   if (!isa<FloatType>(x->getElementType())) return emitOpError() << "expects a floating-point input, got " << x->getElementType();
+  if (failed(checkEpsilon(*this, getEpsilon()))) return failure();
   for (unsigned operand : {1, 2})
     if (failed(setParameter(*this, operand, {x->getDimSize(last)}, x->getElementType()))) return failure();
   setResult(*this, 0, plain(*x));

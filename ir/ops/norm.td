@@ -7,7 +7,7 @@ def Mx_BatchNormOp : Mx_ComputeOp<"batch_norm", [DeclareOpInterfaceMethods<Mx_Mo
   let summary = "each channel (axis 1) less its mean, over its deviation, times gamma, plus beta (Ioffe and Szegedy 2015)";
   let description = [{Training: mean and biased variance over all other axes of the n samples of the run; the running statistics become
     momentum * old + (1 - momentum) * new, the variance biased too. Evaluation: the running statistics.
-    Errors: an input of fewer than two axes; the batch on axis 1.}];
+    Errors: an input of fewer than two axes; the batch on axis 1; epsilon below 0; momentum outside [0, 1].}];
   let arguments = (ins Mx_Tensor:$input, Mx_Param:$gamma, Mx_Param:$beta, Mx_State:$running_mean, Mx_State:$running_variance,
     DefaultValuedAttr<F64Attr, "1e-5">:$epsilon, DefaultValuedAttr<F64Attr, "0.9">:$momentum);
   let results = (outs Mx_Tensor:$output);
@@ -19,7 +19,7 @@ def Mx_LayerNormOp : Mx_ComputeOp<"layer_norm"> {
   let extraClassDeclaration = "::mxc::Reading reading(unsigned) { return ::mxc::Reading::often; }";
   let summary = "the elements along the last axis less their mean, over their deviation, times gamma, plus beta (Ba et al. 2016)";
   let description = [{gamma, beta: [last size]. The variance is the biased one. The second and third result, of shape [..., 1], are the
-    mean and 1 / sqrt(variance + epsilon).}];
+    mean and 1 / sqrt(variance + epsilon). Errors: epsilon below 0.}];
   let arguments = (ins Mx_Tensor:$input, Mx_Param:$gamma, Mx_Param:$beta, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
   let results = (outs Mx_Tensor:$output, Mx_Tensor:$mean, Mx_Tensor:$inverse);
   let dsl = 1;
@@ -40,7 +40,7 @@ def Mx_GroupNormOp : Mx_GroupedNorm<"group_norm",
 def Mx_InstanceNormOp : Mx_GroupedNorm<"instance_norm",
     "each channel (axis 1) of each sample less its mean, over its deviation, times gamma, plus beta (Ulyanov et al. 2016)"> {
   let description = [{gamma, beta: [channels]. The variance is the biased one. Errors: an input of fewer than three axes; the batch not on
-    axis 0.}];
+    axis 0; epsilon below 0.}];
   let arguments = (ins Mx_Tensor:$input, Mx_Param:$gamma, Mx_Param:$beta, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
 }
 
