@@ -43,6 +43,7 @@ struct CompileOptions {
   MemoryPlan memory_plan = MemoryPlan::both;
   // An analysis by the MXNet paper's rules (passes/paper_memory.h) is the output, in place of what `emit` says.
   bool memory_by_paper = false;
+  bool verify_plan = false;             // tell what the verifier of the memory plan has looked at
   bool check_finite = false;            // every result is stored, and training looks at it
   bool dependencies = false;            // -MD
   std::string dependency_file, dependency_target;  // -MF, -MT; empty: after the output

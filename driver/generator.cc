@@ -119,7 +119,23 @@ mlir::LogicalResult Generator::runPasses(mlir::ModuleOp module, const std::vecto
   pipeline.printAfterAll = options_.print_ir && !compared;
   pipeline.timePasses = options_.time_passes && !compared;
   pipeline.log = &llvm::errs();
-  return runPipeline(module, pipeline);
+  if (mlir::failed(runPipeline(module, pipeline))) return mlir::failure();
+  if (options_.verify_plan && !compared) tellVerified(module);
+  return mlir::success();
+}
+
+// "verified the memory plan of digits: train 14 kernels, 20 values; ..."
+void Generator::tellVerified(mlir::ModuleOp module) {
+  std::string text;
+  for (auto function : module.getOps<mlir::func::FuncOp>()) {
+    size_t kernels = 0, values = 0;
+    function.walk([&](mx::KernelOp kernel) {
+      ++kernels;
+      values += kernel.getNumResults();
+    });
+    text += (text.empty() ? "" : "; ") + function.getName().str() + " " + std::to_string(kernels) + " kernels, " + std::to_string(values) + " values";
+  }
+  llvm::errs() << "verified the memory plan of " << module.getName().value_or("model") << ": " << text << "\n";
 }
 
 void Generator::report(const core::PlanView& plan) {

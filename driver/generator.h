@@ -74,6 +74,7 @@ class Generator {
   // `trained`: layers and parameters that a library trains; empty: all. `compared`: the program is none to be made, but to be compared with:
   // there is no limit of memory, and nothing is printed.
   mlir::LogicalResult runPasses(mlir::ModuleOp module, const std::vector<std::string>& trained, bool compared = false);
+  void tellVerified(mlir::ModuleOp module);
   void report(const core::PlanView& plan);
 
   const CompileOptions& options_;

@@ -134,6 +134,8 @@ CompileFlags::CompileFlags(CLI::App& app) {
   addChoice(app, "--dtype", raw_.dtype, {"f32", "f64"}, "The model's floating type")->capture_default_str();
   addChoice(app, "--memory-plan", raw_.memory_plan, {"naive", "inplace", "coshare", "both"}, "How values share memory")
       ->capture_default_str();
+  app.add_flag("--verify-plan", options.verify_plan,
+               "Tell what the verifier of the memory plan has replayed; it runs after every compilation, and a plan that it refuses is an error of mxc's");
   app.add_option("--host-cxx", options.host_compiler, "The C++ compiler that stages the model, compiles the file's main and links the program")
       ->type_name("COMMAND")
       ->capture_default_str();
@@ -213,6 +215,10 @@ bool CompileFlags::check(DiagnosticPrinter& printer) {
   if (options.memory_by_paper && raw_.emit != "exe") {
     printer.error(Fault::usage,
                   "--memory-rules=paper analyses the model and compiles nothing: --emit=" + raw_.emit + " does not go with it");
+    return false;
+  }
+  if (options.verify_plan && (options.memory_by_paper || raw_.emit == "graph" || raw_.emit == "svg" || raw_.emit == "mlir")) {
+    printer.error(Fault::usage, "--verify-plan: " + (options.memory_by_paper ? "--memory-rules=paper" : "--emit=" + raw_.emit) + " makes no memory plan");
     return false;
   }
   if (!checkCpu(options, printer)) return false;
