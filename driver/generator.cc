@@ -81,7 +81,7 @@ void Generator::write(const Model& model, const std::string& name, const std::st
 }
 
 void Generator::addReport(OutputSet& outputs) const {
-  if (!options_.report.empty()) outputs.add(options_.report_file.empty() ? "-" : options_.report_file, report_);
+  if (!options_.report.empty()) outputs.addDisplay(options_.report_file.empty() ? "-" : options_.report_file, report_);
 }
 
 std::optional<codegen::CompiledProgram> Generator::generateFor(const codegen::TargetOptions& target, const Model& model,

@@ -3,12 +3,14 @@
 
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include "runtime/train/ignored_signal.h"
 
 namespace mxc::driver {
 
@@ -29,8 +31,8 @@ bool isSpecial(const std::string& path, fs::file_status& status) {
          (!fs::status(path, status) && fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status));
 }
 
-// Empty, or why it is not written.
-std::string writeTo(llvm::raw_fd_ostream& stream, const Content& content) {
+// Empty, or why it is not written. `may_break`: a pipe whose reader has left is no reason.
+std::string writeTo(llvm::raw_fd_ostream& stream, const Content& content, bool may_break = false) {
   std::string piece;
   for (const Content::Part& part : content.parts()) {
     stream << part.bytes;
@@ -43,13 +45,15 @@ std::string writeTo(llvm::raw_fd_ostream& stream, const Content& content) {
   stream.flush();
   std::error_code code = stream.error();
   stream.clear_error();
-  return code ? code.message() : "";
+  return !code || (may_break && code == std::errc::broken_pipe) ? "" : code.message();
 }
 
-llvm::Error writeSpecial(const std::string& path, const Content& content) {
+llvm::Error writeSpecial(const std::string& path, const Content& content, bool is_display) {
+  std::optional<train::IgnoredSignal> reader_left;
+  if (is_display) reader_left.emplace(SIGPIPE);
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
-  std::string why = code ? code.message() : writeTo(stream, content);
+  std::string why = code ? code.message() : writeTo(stream, content, is_display);
   return why.empty() ? llvm::Error::success() : cannotWrite(path, why);
 }
 
@@ -112,7 +116,7 @@ bool OutputSet::commit(DiagnosticPrinter& printer) {
     written.push_back({std::move(*file), &output});
   }
   for (const File* output : special)
-    if (llvm::Error error = writeSpecial(output->path, output->content)) return failed(std::move(error));
+    if (llvm::Error error = writeSpecial(output->path, output->content, output->is_display)) return failed(std::move(error));
   for (size_t i = 0; i < written.size(); ++i) {
     llvm::Error error = written[i].first.keep(written[i].second->path);
     if (!error) continue;

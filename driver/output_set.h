@@ -33,8 +33,11 @@ class OutputSet {
   // Later ones appear after earlier ones. "-" is standard output, and a device or pipe is written as it is, before files appear. A file that was
   // there keeps its permissions. `executable`: with the permission to run.
   void add(std::string path, Content content, bool executable = false) {
-    files_.push_back({std::move(path), std::move(content), executable});
+    files_.push_back({std::move(path), std::move(content), executable, false});
   }
+
+  // The same for what is only to be looked at: a pipe whose reader has left (`mxc compile --report=memory | head -1`) is no error.
+  void addDisplay(std::string path, Content content) { files_.push_back({std::move(path), std::move(content), false, true}); }
 
   // Writes them all. False after an error, which has been printed; then no file has changed.
   bool commit(DiagnosticPrinter& printer);
@@ -43,7 +46,7 @@ class OutputSet {
   struct File {
     std::string path;
     Content content;
-    bool executable;
+    bool executable, is_display;
   };
   std::vector<File> files_;
 };
