@@ -104,6 +104,12 @@ const std::vector<std::string>& DiagnosticPrinter::lines(const std::string& file
   return entry->second;
 }
 
+SourcePlace DiagnosticPrinter::pointed(const SourcePlace& place, const std::string& word) {
+  const auto& source = lines(place.file);
+  if (place.line == 0 || place.line > source.size()) return place;
+  return {place.file, place.line, static_cast<uint32_t>(findCaret(source[place.line - 1], spellings(word), place.column).first)};
+}
+
 void DiagnosticPrinter::printPlaced(const SourcePlace& place, const char* kind, const std::string& message,
                                     const std::string& word) {
   const auto& source = lines(place.file);

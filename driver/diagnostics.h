@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "frontend/diagnostic.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace mxc::driver {
@@ -34,6 +35,9 @@ class DiagnosticPrinter {
   // One of the runtime's: what it does not read is unsupported, all else is the input's fault.
   void error(const absl::Status& status);
 
+  // A place with the column of what stands there: `word`, an operation or a function.
+  frontend::SourcePlace pointed(const frontend::SourcePlace& place, const std::string& word);
+
   bool failed() const { return exit_code_ != kSuccess; }
   // That of the gravest error; success if there was none.
   ExitCode exitCode() const { return exit_code_; }
@@ -51,6 +55,9 @@ class DiagnosticPrinter {
 // Where the caret goes in `line`, and how many characters it underlines: the occurrence of one of `words` nearest to `column` (from 1;
 // 0: unknown). If there is none, the function that is called at the column, else {column, 1}; {0, 0} if there is no column either.
 std::pair<size_t, size_t> findCaret(const std::string& line, const std::vector<std::string>& words, size_t column);
+
+// Moves the columns of all places of a module to where carets go, for those who show a column without the line (Plans, reports).
+void pointAtNames(mlir::ModuleOp module, DiagnosticPrinter& printer);
 
 // While it lives, diagnostics of MLIR in `context` go to `printer`. A message may begin with "unsupported: " or "internal: ".
 std::unique_ptr<mlir::ScopedDiagnosticHandler> showMlirDiagnostics(mlir::MLIRContext& context, DiagnosticPrinter& printer);

@@ -39,6 +39,7 @@ Imported importModel(const Model& model, const CompileOptions& options, Diagnost
   import.f64 = options.f64;
   import.optimizer = options.optimizer;
   auto module = frontend::importModel(model.graph, import, *imported.context, printer.sink());
+  if (module) pointAtNames(*module, printer);
   if (!printer.failed() && mlir::succeeded(checkOptimizer(*module, options))) imported.module = std::move(module);
   return imported;
 }

@@ -75,7 +75,30 @@ void readMessage(std::string text, Diagnostic& diagnostic) {
   diagnostic.message = (dialect == "mx" ? op : quoted).str() + " " + rest.str();
 }
 
+// The same location with the column of its innermost place moved to `word`.
+mlir::Location pointed(mlir::Location location, const std::string& word, DiagnosticPrinter& printer) {
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(location)) return mlir::NameLoc::get(named.getName(), pointed(named.getChildLoc(), word, printer));
+  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location)) return mlir::CallSiteLoc::get(pointed(call.getCallee(), word, printer), call.getCaller());
+  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location)) {
+    llvm::SmallVector<mlir::Location> parts;
+    for (mlir::Location part : fused.getLocations()) parts.push_back(pointed(part, word, printer));
+    return mlir::FusedLoc::get(location.getContext(), parts, fused.getMetadata());
+  }
+  auto file = llvm::dyn_cast<mlir::FileLineColLoc>(location);
+  if (!file) return location;
+  SourcePlace place = printer.pointed({file.getFilename().str(), file.getLine(), file.getColumn()}, word);
+  return mlir::FileLineColLoc::get(file.getFilename(), place.line, place.column);
+}
+
 }  // namespace
+
+void pointAtNames(mlir::ModuleOp module, DiagnosticPrinter& printer) {
+  for (mlir::Operation& op : module.getBody()->getOperations()) {
+    auto named = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
+    std::string word = named ? operationIn(named.getName()) : "";
+    op.setLoc(pointed(op.getLoc(), word.empty() ? op.getName().stripDialect().str() : word, printer));
+  }
+}
 
 std::unique_ptr<mlir::ScopedDiagnosticHandler> showMlirDiagnostics(mlir::MLIRContext& context, DiagnosticPrinter& printer) {
   context.printOpOnDiagnostic(false);

@@ -78,6 +78,7 @@ void terminal(std::vector<detail::Terminal> Session::*list, const char* verb, co
 
 void setOptimizer(const char* kind, std::vector<std::pair<std::string, double>> defaults, Here where) {
   Session& session = detail::session(where);
+  if (session.watcher) session.watcher->at("optimizer", where);
   if (session.optimizer) throw ModelError("the model has two optimizers", where, "the first is here", session.optimizer->where);
   session.optimizer = detail::Optimizer{kind, std::move(defaults), where, where};
 }

@@ -156,7 +156,7 @@ int describe(void (*function)(), Session& session, const char* result, Progress&
   } catch (const ModelError& error) {
     std::string note =
         error.note.empty() ? "" : ", \"note\": " + jsonString(error.note) + ", \"note_at\": " + place(error.note_where);
-    if (error.where.line() == page.line) note += word();
+    if (error.where.line() == page.line && error.where.column() == page.column) note += word();  // a line can hold several
     return writeError(result, error.what(), place(error.where), note);
   } catch (const std::exception& error) {
     return writeError(result, "staging threw " + exceptionName() + ": " + error.what(), last(), word());
