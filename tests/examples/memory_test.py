@@ -2,9 +2,12 @@
 
 Usage: memory_test.py ROOT BUILD [unittest arguments].
 """
+import collections
+import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,6 +62,38 @@ class Memory(unittest.TestCase):
         again = self.promised_and_taken(32, f"--memory-limit={limit}")
         self.assertLessEqual(again[0], limit)
         self.assertLess(again[1], kept[1] - 40 * MIB)
+
+
+class AnotherForward(unittest.TestCase):
+    """The most that a limit can ask for is one more forward: each of its steps is repeated once at most."""
+
+    def compile(self, model, *flags, code=0):
+        command = [BUILD / "bin/mxc", "compile", ROOT / f"examples/{model}/{model}.cpp", "--emit=plan", "-o", "-", *flags]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        self.assertEqual(ran.returncode, code, ran.stderr)
+        return ran.stdout if code == 0 else ran.stderr
+
+    def steps(self, plan, graph):
+        """Name, kernel and flops of each step."""
+        text = re.search(rf"\ngraph {graph} .*?(?=\ngraph |\Z)", plan, re.DOTALL).group(0)
+        found = re.findall(r"^ *step \d+ (.*?): cpu kernel (\d+),.*?(?:, (\d+) flops)?$", text, re.MULTILINE)
+        return [(name, kernel, int(flops or 0)) for name, kernel, flops in found]
+
+    def test_networks(self):
+        for model in ("lenet", "resnet20"):
+            with self.subTest(model):
+                kept = self.compile(model)
+                missing = re.search(r"memory limit of 1 bytes is (\d+) bytes too small: train needs", self.compile(model, "--memory-limit=1", code=1))
+                again = self.steps(self.compile(model, f"--memory-limit={1 + int(missing.group(1))}"), "train")
+                once = self.steps(kept, "train")
+                forward = list(itertools.takewhile(lambda step: ".gradient" not in step[0], again))
+                self.assertEqual([name for name, _, _ in forward], [name for name, _, _ in once[:len(forward)]])
+                repeated = [step for step in again[len(forward):] if step in forward]
+                self.assertGreater(len(repeated), len(forward) // 4)
+                self.assertEqual(collections.Counter(repeated) - collections.Counter(forward), collections.Counter())
+                work = [sum(flops for _, _, flops in steps) for steps in (once, again, self.steps(kept, "eval"))]
+                self.assertGreater(work[1], work[0])
+                self.assertLessEqual(work[1], work[0] + work[2])
 
 
 if __name__ == "__main__":
