@@ -83,6 +83,7 @@ class ProgramWriter {
     plan_.fact("hash", modelHash());
     for (auto& [key, value] : facts.more) plan_.fact(key, value);
     for (auto& [key, place] : initialPlaces_) plan_.fact(key, place);
+    for (auto& [key, graph] : updates_) plan_.fact(key, graph);
     return success();
   }
 
@@ -167,7 +168,9 @@ class ProgramWriter {
     StringRef name = function.getSymName();
     graph.name = plan_.string(name.str());
     graph.kind = name == "init" ? plan::GraphKind::init : name == "train" ? plan::GraphKind::train : name == "eval" ? plan::GraphKind::eval
-                 : name == "infer" ? plan::GraphKind::infer : plan::GraphKind::user;
+                 : name == "infer" ? plan::GraphKind::infer : function->hasAttr("mx.updates") ? plan::GraphKind::update : plan::GraphKind::user;
+    if (auto updated = function->getAttrOfType<ArrayAttr>("mx.updates"); updated && name != "update")
+      for (Attribute parameter : updated) updates_.push_back({"update:" + cast<StringAttr>(parameter).str(), name.str()});
     addArguments(function, graph);
     addResults(function, graph);
 
@@ -384,7 +387,7 @@ class ProgramWriter {
   PlanWriter plan_;
   std::map<std::string, uint32_t> named_;
   std::vector<std::pair<std::string, uint32_t>> order_;  // (role, buffer) as they were met
-  std::vector<std::pair<std::string, std::string>> initialPlaces_;  // facts
+  std::vector<std::pair<std::string, std::string>> initialPlaces_, updates_;  // facts
   llvm::DenseSet<uint32_t> hypers_, slots_;
   llvm::DenseMap<Value, uint32_t> bufferOf_;
   SmallVector<uint32_t> resultBuffers_;

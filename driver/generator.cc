@@ -114,6 +114,7 @@ mlir::LogicalResult Generator::runPasses(mlir::ModuleOp module, const std::vecto
   pipeline.memoryPlan = options_.memory_plan;
   pipeline.ownMain = has_main_;
   pipeline.library = isLibrary(options_);
+  pipeline.byShards = !pipeline.ownMain && !pipeline.library;
   const Target* machine = findTarget(options_.target);
   pipeline.smallStack = pipeline.library && machine && !machine->hosted;
   if (options_.check_finite) pipeline.disabled.push_back("fuse");  // so that each operation's result can be looked at

@@ -92,8 +92,25 @@ class Lifetimes {
   std::map<uint64_t, uint32_t> written_;  // by offset
 };
 
-// What lives as long as the program.
-std::vector<MemorySum> sumsOf(const core::PlanView& plan) {
+// Graphs that run where shards train together, and nowhere else: what they take is not of the memory of a program that trains alone.
+bool isOfShards(const core::PlanView& plan, const plan::Graph& graph) {
+  return graph.kind == plan::GraphKind::update || (graph.kind == plan::GraphKind::user && std::string(plan.text(graph.name)) == "gradients");
+}
+
+// Inputs and outputs of such graphs alone.
+std::set<uint32_t> boundByShards(const core::PlanView& plan) {
+  std::set<uint32_t> shards, others;
+  for (const plan::Graph& graph : plan.graphs()) {
+    std::set<uint32_t>& bound = isOfShards(plan, graph) ? shards : others;
+    for (const plan::Binding& binding : plan.inputs(graph)) bound.insert(binding.buffer);
+    for (const plan::Binding& binding : plan.outputs(graph)) bound.insert(binding.buffer);
+  }
+  std::erase_if(shards, [&](uint32_t buffer) { return others.contains(buffer) || plan.buffer(buffer).space != plan::Space::io; });
+  return shards;
+}
+
+// What lives as long as the program, but for buffers of `apart`.
+std::vector<MemorySum> sumsOf(const core::PlanView& plan, const std::set<uint32_t>& apart) {
   std::vector<MemorySum> sums = {{"parameters"}, {"optimizer state"}, {"layer state"}, {"hyper-parameters"}, {"inputs"}, {"outputs"}};
   std::set<uint32_t> slots;
   for (const plan::Binding& slot : plan.optimizer_slots()) slots.insert(slot.buffer);
@@ -101,7 +118,7 @@ std::vector<MemorySum> sumsOf(const core::PlanView& plan) {
   uint32_t id = 0;
   for (const plan::Buffer& buffer : plan.buffers()) {
     const uint32_t own = id++;
-    if (buffer.space == plan::Space::arena || !seen.insert({buffer.space, buffer.offset}).second) continue;
+    if (buffer.space == plan::Space::arena || apart.contains(own) || !seen.insert({buffer.space, buffer.offset}).second) continue;
     size_t kind = 5;
     if (buffer.role == plan::Role::parameter) kind = 0;
     if (buffer.role == plan::Role::state) kind = slots.count(own) ? 1 : 2;
@@ -119,14 +136,18 @@ MemoryReport memoryReport(const core::PlanView& plan) {
   MemoryReport report;
   const char* model = plan.find_fact("model");
   report.model = model ? model : "";
-  report.sums = sumsOf(plan);
-  const plan::Device& device = plan.devices()[0];
-  report.arena_bytes = device.arena_bytes;
-  report.total_bytes = device.arena_bytes + device.persistent_bytes + device.io_bytes;
+  const std::set<uint32_t> apart = boundByShards(plan);
+  report.sums = sumsOf(plan, apart);
+  report.arena_bytes = 0;
   for (const plan::Graph& graph : plan.graphs()) {
+    if (isOfShards(plan, graph)) continue;
+    report.arena_bytes = std::max(report.arena_bytes, graph.arena_bytes);
     report.graphs.push_back({plan.text(graph.name), graph.batch, graph.arena_bytes, 0, 0, {}, {}});
     Lifetimes(plan, graph, report.graphs.back());
   }
+  const plan::Device& device = plan.devices()[0];
+  report.total_bytes = report.arena_bytes + device.persistent_bytes + device.io_bytes;
+  for (uint32_t buffer : apart) report.total_bytes -= (plan.buffer(buffer).bytes + plan::kAlign - 1) / plan::kAlign * plan::kAlign;
   return report;
 }
 

@@ -1,4 +1,5 @@
-// What a program keeps in memory, exactly, as its Plan says: by role, by graph, and alive at each graph's peak.
+// What a program keeps in memory, exactly, as its Plan says: by role, by graph, and alive at each graph's peak. What only the training by several shards
+// takes (docs/kvstore.md) is not in it.
 #pragma once
 
 #include <cstdint>

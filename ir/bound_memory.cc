@@ -35,6 +35,7 @@ int64_t bytesBesideArena(ModuleOp module, int64_t alignment) {
     if (memory.key.empty() || seen.insert(memory.key).second) sum += llvm::alignTo(bytesOf(cast<TensorType>(type)), alignment);
   };
   for (auto function : module.getOps<func::FuncOp>()) {
+    if (function->hasAttr("mx.by_shards")) continue;
     for (BlockArgument argument : function.getArguments())
       add(boundToArgument(function.getArgAttrDict(argument.getArgNumber())), argument.getType());
     for (unsigned i = 0; i < function.getNumResults(); ++i) add(boundToResult(function.getResultAttrDict(i)), function.getResultTypes()[i]);

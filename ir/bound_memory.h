@@ -19,7 +19,7 @@ struct BoundMemory {
 BoundMemory boundToArgument(mlir::DictionaryAttr attributes);
 BoundMemory boundToResult(mlir::DictionaryAttr attributes);
 
-// The bytes of all that, each memory aligned to `alignment`.
+// The bytes of all that, functions of shards (mx.by_shards) excepted, each memory aligned to `alignment`.
 int64_t bytesBesideArena(mlir::ModuleOp module, int64_t alignment);
 
 }  // namespace mxc

@@ -96,8 +96,8 @@ const std::vector<OptimizerKind>& kinds() {
       {"adagrad", hypers(0.01, 0, {{"epsilon", 1e-7}}), {"sum"}, buildAdagrad},
       {"adadelta", hypers(1, 0, {{"rho", 0.95}, {"epsilon", 1e-6}}), {"square", "delta"}, buildAdadelta},
       {"ftrl", hypers(0.1, 0, {{"l1", 0.01}, {"beta", 1}}), {"z", "square"}, buildFtrl},
-      {"lamb", hypers(0.001, 0.01, {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-6}}), {"mean", "variance"}, buildLamb},
-      {"lars", hypers(0.1, 0.0001, {{"momentum", 0.9}, {"eta", 0.001}, {"epsilon", 1e-8}}), {"velocity"}, buildLars},
+      {"lamb", hypers(0.001, 0.01, {{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-6}}), {"mean", "variance"}, buildLamb, true},
+      {"lars", hypers(0.1, 0.0001, {{"momentum", 0.9}, {"eta", 0.001}, {"epsilon", 1e-8}}), {"velocity"}, buildLars, true},
   };
   return all;
 }

@@ -33,8 +33,11 @@ struct OptimizerKind {
   llvm::SmallVector<HyperParameter, 8> hypers;
   // State tensors of the parameter's type, zero at the start.
   llvm::SmallVector<llvm::StringRef, 2> states;
+  // Whether an element's update depends on that element alone.
+  bool elementwise() const { return !seesTensor; }
   // The new weight, then the new states.
   llvm::SmallVector<mlir::Value> (*build)(mlir::OpBuilder& builder, mlir::Location loc, const ParameterUpdate& update);
+  bool seesTensor = false;  // norms of the whole parameter
 };
 
 // "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "ftrl", "lamb" or "lars"; null if there is no such kind.

@@ -7,8 +7,13 @@
 //            func @infer(parameters, state, inputs) -> outputs
 //            func @report(means) -> metrics     if a report is no mean over the samples, but a function of such means
 //            func @forward_backward(parameters, state, inputs) -> loss, metrics, outputs, state', gradients
+//            func @gradients(parameters, state, inputs) -> loss, metrics, state', gradients
+//            func @update(weight, gradient, slots, hypers) -> weight', slots'
 //
-// The last is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
+// The last two are @train in two parts, for shards whose gradients are added before there is an update (PipelineOptions::byShards). @update is about any
+// elements of a parameter in a row, as a batch: "update/weight", "update/gradient", "update/momentum". One is made for each pair of multipliers
+// (@update, @update1, ...); mx.updates lists the parameters that it is for. There are none if an update looks at more than one element. Both carry
+// mx.by_shards. @forward_backward is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
 // @train nor @eval, and gradients are those of the sum of all <output, head gradient>, arguments of the name "<output>.head_gradient" with
 // the attribute mx.head_gradient. A library (PipelineOptions::library) may do without a loss, too, but not without an output. One that trains
 // (libraryTrains) has its reports in @train as they are, each from its own samples; new values that it is not to keep carry mx.dropped.
@@ -19,6 +24,8 @@
 // and mx.donates, the argument whose new value they are; of @init also mx.init_file and mx.init_tensor, where what a parameter begins
 // with lies. Ops that differ between training and evaluation are replaced here
 // (ModeRules). Needs: infer-shapes.
+#include <map>
+
 #include "ir/initialisers.h"
 #include "ir/mx.h"
 #include "ir/ops/elementwise.h"
@@ -56,6 +63,7 @@ class GraphBuilder {
     if (failed(buildEvaluation()) || failed(buildInference()) || failed(buildInit())) return failure();
     buildReport();
     if (ownMain_ && failed(buildForwardBackward())) return failure();
+    if (options_.byShards && failed(buildShards())) return failure();
     for (Operation* op : llvm::reverse(model_)) op->erase();
     return success();
   }
@@ -215,22 +223,33 @@ class GraphBuilder {
     return roots;
   }
 
-  LogicalResult buildTrain() {
-    Graph graph(module_, "train");
+  // A training step as far as its gradients.
+  struct Differentiated {
     IRMapping map;
     SmallVector<std::pair<mx::ParameterOp, Value>> newStates;
-    if (failed(clone(graph, measured(), true, map, newStates))) return failure();
-    Value loss = addMeasures(graph, map);
-
     SmallVector<mx::ParameterOp> trainable;
-    SmallVector<Value> wrt, gradients;
+    SmallVector<Value> weights, gradients;  // of each; null: no gradient of the loss reaches it
+  };
+
+  // The loss and the metrics are results of `graph` then.
+  LogicalResult differentiate(Graph& graph, Differentiated& step) {
+    if (failed(clone(graph, measured(), true, step.map, step.newStates))) return failure();
+    Value loss = addMeasures(graph, step.map);
     llvm::DenseSet<Operation*> needed = neededBy(ArrayRef(measured()).take_front(losses_.size()));
     for (auto parameter : module_.getOps<mx::ParameterOp>())
       if (parameter.getTrainable() && needed.contains(parameter)) {
-        trainable.push_back(parameter);
-        wrt.push_back(map.lookup(parameter.getOutput()));
+        step.trainable.push_back(parameter);
+        step.weights.push_back(step.map.lookup(parameter.getOutput()));
       }
-    if (failed(checkSlotNames(trainable)) || failed(buildGradients(graph.b, {GradientRoot{loss, seed(graph, loss, wrt)}}, wrt, gradients))) return failure();
+    if (failed(checkSlotNames(step.trainable))) return failure();
+    return buildGradients(graph.b, {GradientRoot{loss, seed(graph, loss, step.weights)}}, step.weights, step.gradients);
+  }
+
+  LogicalResult buildTrain() {
+    Graph graph(module_, "train");
+    Differentiated step;
+    if (failed(differentiate(graph, step))) return failure();
+    auto& [map, newStates, trainable, wrt, gradients] = step;
     if (failed(checkTrained(trainable, gradients))) return failure();
     clipGlobally(graph, trainable, gradients);
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
@@ -243,6 +262,56 @@ class GraphBuilder {
     }
     graph.finish();
     return success();
+  }
+
+  // The two parts of a step of several shards.
+  LogicalResult buildShards() {
+    if (losses_.empty() || !optimizer_->elementwise() || clipNormDefault(defaults_) > 0) return success();
+    SmallVector<Type> elements;
+    for (auto parameter : module_.getOps<mx::ParameterOp>())
+      if (parameter.getTrainable()) elements.push_back(rankedType(parameter.getOutput()).getElementType());
+    if (elements.empty() || !llvm::all_equal(elements) || !(elements[0].isF32() || elements[0].isF64())) return success();
+    Graph graph(module_, "gradients");
+    Differentiated step;
+    if (failed(differentiate(graph, step))) return failure();
+    Updates updates;
+    for (auto [parameter, gradient] : llvm::zip(step.trainable, step.gradients)) {
+      if (!gradient) continue;
+      graph.result("gradient", parameter.getName(), gradient);
+      updates[{parameter.getLrMult().convertToDouble(), parameter.getWdMult().convertToDouble()}].push_back(parameter);
+    }
+    for (auto [parameter, value] : step.newStates) graph.result("state", parameter.getName(), value, step.map.lookup(parameter.getOutput()));
+    graph.finish();
+    graph.function->setAttr("mx.by_shards", graph.b.getUnitAttr());
+    int number = 0;
+    for (auto& [multipliers, parameters] : updates) buildUpdate(number++, multipliers, parameters, elements[0]);
+    return success();
+  }
+
+  // By multipliers of rate and weight decay: the parameters that have them.
+  using Updates = std::map<std::pair<double, double>, SmallVector<mx::ParameterOp>>;
+
+  // Elements of a part that @update takes at once.
+  static constexpr int64_t kUpdated = 8192;
+
+  void buildUpdate(int number, std::pair<double, double> multipliers, ArrayRef<mx::ParameterOp> parameters, Type element) {
+    Graph graph(module_, number == 0 ? "update" : "update" + std::to_string(number));
+    TensorType type = tensorType({kUpdated}, element, /*batch=*/0);
+    Location loc = module_.getLoc();
+    auto part = [&](StringRef name) { return graph.argument("input", ("update/" + name).str(), type, loc); };
+    Value weight = part("weight"), gradient = part("gradient");
+    SmallVector<Value> states;
+    for (StringRef slot : optimizer_->states) states.push_back(part(slot));
+    auto hyperValue = [&](StringRef name) { return optimizerHyper(graph, name, element); };
+    ParameterUpdate update{weight, gradient, states, hyperValue, hyper(graph, "step", graph.b.getI64Type(), 0), multipliers.first, multipliers.second};
+    SmallVector<Value> next = optimizer_->build(graph.b, loc, update);
+    graph.result("output", "update/weight", next[0]);
+    for (auto [slot, value] : llvm::zip(optimizer_->states, ArrayRef(next).drop_front())) graph.result("output", ("update/" + slot).str(), value);
+    graph.finish();
+    SmallVector<Attribute> names;
+    for (mx::ParameterOp parameter : parameters) names.push_back(graph.b.getStringAttr(parameter.getName()));
+    graph.function->setAttr("mx.by_shards", graph.b.getUnitAttr());
+    graph.function->setAttr("mx.updates", graph.b.getArrayAttr(names));
   }
 
   // Whether the program keeps the new values of a parameter.

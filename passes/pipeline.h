@@ -29,6 +29,7 @@ struct PipelineOptions {
   MemoryPlan memoryPlan = MemoryPlan::both;
   int64_t memoryLimit = 0;                        // bytes of the whole program, for recompute; 0: none
   bool ownMain = false;                           // code of the user's own runs the model: @forward_backward is built, no loss is needed
+  bool byShards = false;                          // several processes, or shards, may train it together: @gradients and @update are built
   bool library = false;                           // an embedded library: @infer is all, there need be no loss
   bool libraryTrains = false;                     // it has @train, too, and so there must be a loss
   std::vector<std::string> trained;               // the parameters that its training changes; empty: all

@@ -1,56 +1,19 @@
 // The public face of Store, and how a process finds its job.
 #include "mxc/kvstore.h"
 
-#include <unistd.h>
-
-#include <climits>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kv/identity.h"
-#include "runtime/kv/keys.h"
+#include "runtime/kv/join.h"
 #include "runtime/kv/role.h"
 #include "runtime/kv/store.h"
-#include "runtime/kv/zeromq.h"
 #include "runtime/ndarray/array.h"
 
 namespace mxc {
 
 using ndarray::fail;
-
-namespace {
-
-std::string host_and_process() {
-  char host[HOST_NAME_MAX + 1] = {};
-  if (::gethostname(host, HOST_NAME_MAX) != 0) host[0] = '\0';
-  return absl::StrCat("host ", host, ", process ", ::getpid());
-}
-
-absl::StatusOr<std::shared_ptr<kv::Store>> join(const kv::Identity& identity, const kv::Consistency& consistency, int64_t shards) {
-  kv::ProcessOptions options;
-  options.job = identity.job;
-  options.rank = identity.rank;
-  options.size = identity.size;
-  options.scheduler = options.member.scheduler = identity.scheduler;
-  options.listen = "tcp://127.0.0.1:*";
-  options.member.who = host_and_process();
-  options.worker.consistency = consistency;
-  kv::ZeroMqOptions network;
-  if (!identity.keys_file.empty()) {
-    absl::StatusOr<kv::JobKeys> keys = kv::read_keys(identity.keys_file);
-    if (!keys.ok()) return keys.status();
-    network.keys = *std::move(keys);
-  }
-  options.endpoint = [network](int64_t largest) {
-    kv::ZeroMqOptions of_this = network;
-    of_this.largest_frame = largest;
-    return kv::make_zeromq_transport(of_this);
-  };
-  return kv::make_remote_store(options, shards);
-}
-
-}  // namespace
 
 KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, Here here) {
   kv::keep_role();
@@ -68,7 +31,9 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   const int64_t shards = said == 0 ? size : said;
   if (shards < size) fail("create", absl::StrCat(shards, " shards for ", size, " workers: each has at least one"), here);
   if (size == 1) return KVStore(kv::make_local_store(shards));
-  absl::StatusOr<std::shared_ptr<kv::Store>> store = join(*identity, parsed->consistency, shards);
+  const absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency);
+  if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
+  absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, shards);
   if (!store.ok()) fail("create", std::string(store.status().message()), here);
   return KVStore(*std::move(store));
 }

@@ -30,7 +30,11 @@ std::string quoted(const Key& key) { return absl::StrCat("'", io::printable(key.
 
 absl::Status check(const std::vector<Key>& keys) {
   std::set<std::string> names;
-  for (const Key& key : keys) {
+  for (size_t number = 0; number < keys.size(); ++number) {
+    const Key& key = keys[number];
+    if (key.beside != plan::kNone && (key.beside >= number || keys[key.beside].shape != key.shape ||
+                                      keys[key.beside].dtype != key.dtype || keys[key.beside].beside != plan::kNone))
+      return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), " does not match the one that it lies beside"));
     if (key.name.empty()) return absl::InvalidArgumentError("a key has no name");
     if (!names.insert(key.name).second) return absl::InvalidArgumentError(absl::StrCat("two keys are called ", quoted(key)));
     const bool added = key.dtype == plan::DType::f32 || key.dtype == plan::DType::f64 || key.dtype == plan::DType::i32 ||
@@ -64,9 +68,10 @@ void cut(uint32_t number, const Key& key, int64_t most, std::vector<Chunk>& chun
   }
 }
 
-// Puts the key behind the last chunk, if that is a bundle that has room. False: it has none.
-bool bundle(uint32_t number, const Key& key, const PlanRules& rules, std::vector<Chunk>& chunks) {
-  if (chunks.empty() || bytes_of(key) >= rules.bundle_below) return false;
+// Puts the key behind the last chunk, if that is a bundle that has room. False: it has none. Keys with others beside them are alone.
+bool bundle(uint32_t number, const Key& key, const PlanRules& rules, std::vector<Chunk>& chunks, const std::set<uint32_t>& alone) {
+  if (chunks.empty() || bytes_of(key) >= rules.bundle_below || alone.contains(number)) return false;
+  if (alone.contains(chunks.back().pieces.back().key)) return false;
   Chunk& last = chunks.back();
   if (last.dtype != key.dtype || last.bytes >= rules.bundle_below) return false;
   const auto at = static_cast<uint32_t>(rounded_up(last.bytes, kAlignment));
@@ -75,9 +80,11 @@ bool bundle(uint32_t number, const Key& key, const PlanRules& rules, std::vector
   return true;
 }
 
-void place(std::vector<Chunk>& chunks, int64_t servers) {
-  std::vector<size_t> order(chunks.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+// Chunks that lie beside others go where those are.
+void place(std::vector<Chunk>& chunks, const std::vector<Key>& keys, int64_t servers) {
+  std::vector<size_t> order;
+  for (size_t chunk = 0; chunk < chunks.size(); ++chunk)
+    if (keys[chunks[chunk].pieces.front().key].beside == plan::kNone) order.push_back(chunk);
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return chunks[a].bytes != chunks[b].bytes ? chunks[a].bytes > chunks[b].bytes : a < b; });
   std::set<std::pair<int64_t, uint32_t>> least;  // bytes, server
@@ -87,6 +94,7 @@ void place(std::vector<Chunk>& chunks, int64_t servers) {
     least.erase(least.begin());
     chunks[chunk].server = server;
     least.insert({bytes + chunks[chunk].bytes, server});
+    for (uint32_t beside : chunks[chunk].beside) chunks[beside].server = server;
   }
 }
 
@@ -97,7 +105,7 @@ uint64_t hash_of(const CommunicationPlan& plan) {
       absl::StrCat("wire ", kWireVersion, "\n", rules.servers, " ", rules.workers, " ", rules.shards, " ", rules.consistency, "\n");
   for (const Key& key : plan.keys)
     absl::StrAppend(&text, key.name.size(), " ", key.name, " ", static_cast<int>(key.dtype), " ", absl::StrJoin(key.shape, "x"),
-                    "\n");
+                    key.beside == plan::kNone ? "" : absl::StrCat(" beside ", key.beside), "\n");
   for (const Chunk& chunk : plan.chunks) {
     absl::StrAppend(&text, chunk.bytes, " ", chunk.server);
     for (const Piece& piece : chunk.pieces)
@@ -117,20 +125,28 @@ absl::StatusOr<CommunicationPlan> make_plan(std::vector<Key> keys, const PlanRul
   plan.rules = rules;
   plan.keys = std::move(keys);
   const int64_t most = piece_bytes(plan.keys, rules);
+  std::set<uint32_t> alone;
+  for (uint32_t number = 0; number < plan.keys.size(); ++number)
+    if (plan.keys[number].beside != plan::kNone) alone.insert({number, plan.keys[number].beside});
   for (uint32_t number = 0; number < plan.keys.size(); ++number) {
     const Key& key = plan.keys[number];
     if (bytes_of(key) > rules.cut_above) {
       cut(number, key, most, plan.chunks);
-    } else if (!bundle(number, key, rules, plan.chunks)) {
+    } else if (!bundle(number, key, rules, plan.chunks, alone)) {
       plan.chunks.push_back({static_cast<uint32_t>(bytes_of(key)), key.dtype, 0, 0, {{number, 0, elements_of(key), 0}}});
     }
   }
-  place(plan.chunks, rules.servers);
   plan.of_key.resize(plan.keys.size());
   for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     plan.chunks[chunk].priority = -static_cast<int32_t>(plan.chunks[chunk].pieces.front().key);
     for (const Piece& piece : plan.chunks[chunk].pieces) plan.of_key[piece.key].push_back(chunk);
   }
+  for (uint32_t number : alone) {
+    const uint32_t with = plan.keys[number].beside;
+    for (size_t i = 0; with != plan::kNone && i < plan.of_key[number].size(); ++i)
+      plan.chunks[plan.of_key[with][i]].beside.push_back(plan.of_key[number][i]);
+  }
+  place(plan.chunks, plan.keys, rules.servers);
   plan.hash = hash_of(plan);
   return plan;
 }

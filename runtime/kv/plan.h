@@ -21,6 +21,9 @@ struct Key {
   std::string name;
   std::vector<int64_t> shape;
   plan::DType dtype = plan::DType::f32;
+  // An earlier key, of the same shape and dtype, whose updates change this one, too: an optimizer's state. It lies beside that one, cut in the same
+  // way on the same servers, and nothing is pushed to it.
+  uint32_t beside = plan::kNone;
 };
 
 struct PlanRules {
@@ -46,6 +49,7 @@ struct Chunk {
   uint32_t server = 0;
   int32_t priority = 0;  // larger first: what is used first
   std::vector<Piece> pieces;
+  std::vector<uint32_t> beside;  // chunks with the same elements of the keys that lie beside this one's, in the order of keys
 };
 
 struct CommunicationPlan {

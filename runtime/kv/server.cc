@@ -171,6 +171,7 @@ absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pai
   for (const std::vector<Node>& parts : parts_)
     for (Node part : parts) given[{part.first, part.end}] = std::nullopt;
   for (auto& [part, contribution] : contributions) {
+    if (contribution->weight == 0) continue;
     given[{part.first, part.end}] = contribution;
     weight += contribution->weight;
   }
@@ -183,7 +184,11 @@ absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pai
     return left;
   };
   const std::optional<Contribution*> sum = sum_of<Contribution*>({0, plan_.rules.shards}, known, add);
-  if (absl::Status status = update_({number, step, weight, (*sum)->bytes, chunk.value}); !status.ok()) return status;
+  if (sum.has_value()) {
+    Step made{number, step, weight, (*sum)->bytes, chunk.value};
+    for (uint32_t beside : planned.beside) made.beside.push_back(chunks_.at(beside).value);
+    if (absl::Status status = update_(made); !status.ok()) return status;
+  }
   chunk.version = step;
   return absl::OkStatus();
 }

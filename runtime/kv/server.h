@@ -9,7 +9,8 @@
 // 1. version(chunk) steps are committed, in order, each once.
 // 2. What is kept belongs to steps in (version, version + window]; so memory is bounded by the plan.
 // 3. A worker that has finished a chunk from step t on is not waited for in t and later steps: its shards contribute nothing.
-// 4. A pull is answered when its version is there, and not before; of one worker and chunk the last pull alone waits.
+// 4. A contribution that weighs nothing is nothing: it is not added. A step without any other changes no value.
+// 5. A pull is answered when its version is there, and not before; of one worker and chunk the last pull alone waits.
 #pragma once
 
 #include <functional>
@@ -33,13 +34,15 @@ struct Reply {
   std::string_view payload;
 };
 
-// The sum of a step's contributions, which weigh `weight` together, for a chunk; and its value, which is to be changed.
+// The sum of a step's contributions, which weigh `weight` together, for a chunk; and its value, which is to be changed, with those of the chunks
+// that lie beside it (plan.h).
 struct Step {
   uint32_t chunk = 0;
   uint64_t step = 0;
   uint64_t weight = 0;
   std::span<const char> sum;
   std::span<char> value;
+  std::vector<std::span<char>> beside = {};
 };
 // Error: the job cannot go on.
 using Update = std::function<absl::Status(const Step& step)>;

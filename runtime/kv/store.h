@@ -8,6 +8,7 @@
 
 #include "mxc/kvstore.h"
 #include "runtime/kv/consistency.h"
+#include "runtime/kv/kind.h"
 #include "runtime/kv/process.h"
 #include "runtime/kv/plan.h"
 
@@ -62,12 +63,5 @@ NDArray sum_of_shards(Node node, int64_t first, const std::vector<NDArray>& valu
 std::shared_ptr<Store> make_local_store(int64_t shards);
 // `options.endpoint` decides over which network.
 absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards);
-
-// "local", "dist_sync", "dist_bounded:2", "dist_async". Error: none of these; with the nearest.
-struct StoreKind {
-  bool distributed = false;
-  Consistency consistency;
-};
-absl::StatusOr<StoreKind> parse_kind(const std::string& kind);
 
 }  // namespace mxc::kv

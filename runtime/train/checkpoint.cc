@@ -102,10 +102,12 @@ void read_hypers(const core::PlanView& view, const io::TensorFile& file, Metadat
 
 // The place in the epoch, and that the steps done are those that lead there.
 void check_place(const Progress& progress, MetadataReader* reader) {
-  const int64_t batch = progress.batch, samples = progress.samples;
+  const int64_t samples = progress.samples;
+  int64_t batch = 0;  // of a step
+  if (__builtin_mul_overflow(progress.batch, progress.shards, &batch)) return reader->refuse("batch", "too many samples in a step");
   if (progress.position > samples || (progress.position % batch != 0 && progress.position != samples)) {
     return reader->refuse("position",
-                          absl::StrCat("expected a multiple of the batch ", batch, ", or the ", samples, " samples of an epoch"));
+                          absl::StrCat("expected a multiple of the ", progress.shards == 1 ? "batch " : "step's samples ", batch, ", or the ", samples, " samples of an epoch"));
   }
   const auto steps_for = [&](int64_t seen) { return seen / batch + (seen % batch != 0 ? 1 : 0); };
   int64_t steps = 0;
@@ -126,6 +128,7 @@ absl::StatusOr<Progress> read_progress(const core::PlanView& view, const std::st
   progress.position = reader.integer<int64_t>("position", 0, kMost);
   progress.seed = reader.integer<uint64_t>("seed", 0, std::numeric_limits<uint64_t>::max());
   progress.batch = reader.integer<int64_t>("batch", 1, kMost);
+  if (file.metadata.count("shards") > 0) progress.shards = reader.integer<int64_t>("shards", 1, kMostShards);
   progress.samples = reader.integer<int64_t>("samples", 1, kMost);
   progress.epochs = reader.integer<int64_t>("epochs", 1, kMostEpochs);
   progress.warmup = reader.integer<int64_t>("warmup", 0, kMost);
@@ -168,6 +171,7 @@ absl::Status save_checkpoint(const Model& model, const Progress& progress, const
                         {"epochs", absl::StrCat(progress.epochs)},
                         {"schedule", progress.schedule},
                         {"warmup", absl::StrCat(progress.warmup)}});
+  if (progress.shards > 1) file.metadata["shards"] = absl::StrCat(progress.shards);
   for (const auto& [name, value] : progress.hypers) file.metadata["hyper." + name] = exact(value);
   std::string sums;
   for (double sum : progress.sums) absl::StrAppend(&sums, sums.empty() ? "" : " ", exact(sum));
@@ -186,6 +190,16 @@ absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& 
   if (progress.ok()) status = io::take_tensors(view, tensors, *file, io::Wanted::everything, places(model));
   if (!status.ok()) return status;
   return progress;
+}
+
+absl::StatusOr<int64_t> checkpoint_shards(const std::string& path) {
+  auto file = io::read_safetensors(path);
+  if (!file.ok()) return file.status();
+  if (file->metadata.count("shards") == 0) return 1;
+  MetadataReader reader(path, *file);
+  const auto shards = reader.integer<int64_t>("shards", 1, kMostShards);
+  if (!reader.status().ok()) return reader.status();
+  return shards;
 }
 
 absl::Status load_parameters(const Model& model, const std::string& path) {

@@ -9,6 +9,7 @@
 //     step, epoch       steps done; epoch in progress, from 0
 //     position          samples of that epoch already seen
 //     seed, batch, samples   what the order of the data depends on; samples: of the training set
+//     shards            of a step, each of a batch; absent: one
 //     sums              for each loss and metric of the train graph, in order: the sum of value x n over the epoch so far
 //     epochs, schedule, warmup, hyper.NAME   settings of the run, taken over by a resume unless given anew
 // There is no time in it: the same run gives the same bytes.
@@ -31,6 +32,7 @@ namespace mxc::train {
 
 // The longest training: steps and samples of all its epochs can be counted in 64 bits.
 constexpr int64_t kMostEpochs = 1'000'000'000;
+constexpr int64_t kMostShards = 1 << 20;
 
 // Where a training run is, and what it needs to go on from there bit for bit.
 struct Progress {
@@ -39,6 +41,7 @@ struct Progress {
   int64_t position = 0;
   uint64_t seed = 0;
   int64_t batch = 0;
+  int64_t shards = 1;
   int64_t samples = 0;
   std::vector<double> sums;  // of the train graph's scalars
   int64_t epochs = 0;
@@ -56,6 +59,9 @@ absl::Status save_checkpoint(const Model& model, const Progress& progress, const
 // another format, model or optimizer; a tensor is missing, unknown or of another shape or dtype, named; a key of the metadata is
 // missing or cannot be, named with its value.
 absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& path);
+
+// The number of shards that a checkpoint was trained by. Error (invalid argument): unreadable, or no number.
+absl::StatusOr<int64_t> checkpoint_shards(const std::string& path);
 
 // Loads what inference needs: parameters and the layers' state. Other tensors and the metadata may be there or not. Errors as above.
 absl::Status load_parameters(const Model& model, const std::string& path);

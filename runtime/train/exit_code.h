@@ -12,7 +12,7 @@ constexpr int kExitUnsupported = 3;    // valid, but not supported; the message 
 constexpr int kExitInternal = 70;      // a fault of this program
 constexpr int kExitInterrupted = 130;  // Ctrl-C: the step was finished and everything saved
 
-// Invalid argument and out of memory -> 1, unimplemented -> 3, anything else -> 70.
+// Invalid argument, out of memory, and a job that has failed elsewhere (aborted) -> 1, unimplemented -> 3, anything else -> 70.
 int exit_code(const absl::Status& status);
 
 }  // namespace mxc::train

@@ -80,13 +80,19 @@ absl::StatusOr<std::unique_ptr<GraphRunner>> GraphRunner::create(Model* model, p
   const core::PlanView& view = model->view();
   const uint32_t index = view.find_graph(kind);
   if (index == plan::kNone) return absl::UnimplementedError(absl::StrCat("this program has no ", graph_kind_name(kind), " graph"));
+  return create(model, index, {});
+}
+
+absl::StatusOr<std::unique_ptr<GraphRunner>> GraphRunner::create(Model* model, uint32_t index,
+                                                                 const std::vector<engine::BoundVariable>& bound) {
+  const core::PlanView& view = model->view();
   auto runner = std::make_unique<GraphRunner>();
   runner->model_ = model;
   runner->index_ = index;
   const core::Status status =
       core::Executor::create(model->program(), view, index, model->storage(), model->pool(), &runner->executor_);
   if (!status.ok()) return engine::from_core(status);
-  auto compiled = engine::CompiledGraph::create(&runner->executor_, view, model->memory(), {});
+  auto compiled = engine::CompiledGraph::create(&runner->executor_, view, model->memory(), bound);
   if (!compiled.ok()) return compiled.status();
   runner->compiled_ = *std::move(compiled);
 
@@ -137,13 +143,20 @@ absl::Status GraphRunner::bind(const io::Batch& batch) {
 }
 
 absl::Status GraphRunner::run(const io::Batch& batch) {
-  core::Observer observer;
+  start(batch);
+  return finish();
+}
+
+void GraphRunner::start(const io::Batch& batch) {
   if (check_ != nullptr) {
     check_->start(batch.n, !std::exchange(checked_, true));
-    observer = check_->observer();
+    observer_ = check_->observer();
   }
   engine::push_graph(*model_->engine(), compiled_, batch.n, /*priority=*/0, [this, &batch] { return bind(batch); },
-                     check_ == nullptr ? nullptr : &observer);
+                     check_ == nullptr ? nullptr : &observer_);
+}
+
+absl::Status GraphRunner::finish() {
   const absl::Status status = model_->engine()->wait(model_->memory());
   return check_ == nullptr || check_->found().empty() ? status : absl::InvalidArgumentError(check_->found());
 }

@@ -69,6 +69,8 @@ class GraphRunner {
  public:
   // Error (unimplemented): the program has no graph of this kind.
   static absl::StatusOr<std::unique_ptr<GraphRunner>> create(Model* model, plan::GraphKind kind);
+  // The graph of this index. Its runs hold each of the variables only over the steps that touch its buffer.
+  static absl::StatusOr<std::unique_ptr<GraphRunner>> create(Model* model, uint32_t graph, const std::vector<engine::BoundVariable>& bound);
 
   int64_t batch() const { return graph().batch; }
   const plan::Graph& graph() const;
@@ -86,6 +88,9 @@ class GraphRunner {
 
   // Runs on a batch of the attached data set, as one operation of the engine, and waits for it.
   absl::Status run(const io::Batch& batch);
+  // The same in two parts: it is queued; it has ended. The batch outlives the run.
+  void start(const io::Batch& batch);
+  absl::Status finish();
   // Runs a graph that reads no batch.
   absl::Status run();
 
@@ -114,6 +119,7 @@ class GraphRunner {
   std::vector<char> scratch_;
   std::unique_ptr<FiniteCheck> check_;  // null: not asked for
   bool checked_ = false;                // a run has been checked
+  core::Observer observer_;             // of the run in progress
 };
 
 }  // namespace mxc::train

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/io/printable.h"
 #include "runtime/io/program_tensors.h"
+#include "runtime/kv/kind.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/exit_code.h"
 #include "runtime/train/hyper_range.h"
@@ -96,6 +97,17 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
   add_integer<int64_t>(verb, "--steps", 1, kMost, &options->steps, "stop after this many steps of the whole training");
   add_integer<int64_t>(verb, "--batch", 1, kMost, &options->batch,
                        "samples in a step, at most what the model was compiled for (the default)");
+  add_integer<int64_t>(verb, "--shards", 1, kMostShards, &options->shards,
+                       "of a step, each with a batch of its own; they decide the result, however many processes they are spread over (default: one a "
+                       "process)");
+  verb->add_option_function<std::string>(
+          "--kvstore",
+          [options](const std::string& kind) {
+            if (auto parsed = kv::parse_kind(kind); !parsed.ok()) throw CLI::ValidationError("--kvstore", std::string(parsed.status().message()));
+            options->kvstore = kind;
+          },
+          "how the processes of a job, started by mxc launch, train together: dist_sync, dist_bounded:STEPS or dist_async; or local, for one alone")
+      ->type_name("KIND");
   add_integer<uint64_t>(verb, "--seed", 0, std::numeric_limits<uint64_t>::max(), &options->seed,
                         "of the initial parameters, the order of the samples and random operators (default 0)");
   verb->add_option(

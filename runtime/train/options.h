@@ -25,6 +25,8 @@ struct Options {
   std::optional<int64_t> batch;
 
   // train
+  std::string kvstore;  // how processes train together; empty: not said
+  int64_t shards = 0;   // of a step; 0: not said
   std::optional<int64_t> epochs, warmup;
   bool check_finite = false;
   int64_t steps = 0;  // stop after this step of the whole training; 0: no limit

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -21,25 +22,39 @@
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/evaluate.h"
 #include "runtime/train/event_log.h"
+#include "runtime/train/exchange.h"
 #include "runtime/train/ignored_signal.h"
 #include "runtime/train/interrupt.h"
+#include "runtime/train/job.h"
 #include "runtime/train/progress_display.h"
 #include "runtime/train/schedule.h"
+#include "runtime/train/shard_training.h"
 
 namespace mxc::train {
 namespace {
 
 constexpr int64_t kDefaultEpochs = 10;
+constexpr int64_t kLookedAt = 16;  // samples by which processes tell that their data are the same
+
+// FNV-1a, over what has been mixed before and some bytes.
+constexpr uint64_t kFnv = 0xcbf29ce484222325u;
+uint64_t mixed(uint64_t hash, const void* bytes, size_t size) {
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3u;
+  return hash;
+}
 
 class Training {
  public:
-  Training(Model* model, const Options& options, FILE* out) : model_(model), options_(options), out_(out) {}
+  Training(Model* model, const Options& options, const Job& job, FILE* out) : model_(model), options_(options), job_(job), out_(out) {}
 
   absl::Status prepare();
   absl::StatusOr<bool> run();
 
  private:
+  absl::Status settle_shards();
   absl::Status open_graphs();
+  absl::Status begin_shards();
+  absl::StatusOr<Agreement> agreement() const;
   absl::Status open_sources();
   absl::Status open_outputs();
   absl::Status start_state();
@@ -48,7 +63,13 @@ class Training {
   absl::Status settle_settings();
 
   absl::StatusOr<bool> run_epoch();  // true: the epoch is complete
-  absl::Status step(const io::Batch& batch, ProgressDisplay* display);
+  absl::Status step(ProgressDisplay* display);
+  absl::StatusOr<ShardTraining::Measured> step_alone(double rate);
+  double rate_of(int64_t step) const;
+  absl::Status show_step(double rate, int64_t n, const std::vector<double>& means, ProgressDisplay* display);
+  absl::StatusOr<bool> run_epochs();
+  bool stopped() const { return shards_ == nullptr ? interrupt_->requested() : agreed_to_stop_; }
+  bool speaks() const { return job_.rank == 0; }
   bool checks_finite() const { return options_.check_finite || model_->view().find_fact("check_finite") != nullptr; }
   absl::Status explained(const absl::Status& status) const;
   absl::Status finish_epoch(double seconds, ProgressDisplay* display);
@@ -61,8 +82,10 @@ class Training {
 
   Model* model_;
   const Options& options_;
+  const Job& job_;
   FILE* out_;
-  std::unique_ptr<GraphRunner> trainer_, tester_;
+  std::unique_ptr<GraphRunner> own_trainer_, tester_;
+  GraphRunner* trainer_ = nullptr;  // its own, or that of the shards
   std::unique_ptr<Reports> reports_;  // of the trainer
   io::DataSplits data_, test_data_;
   const io::Dataset* test_ = nullptr;
@@ -76,13 +99,54 @@ class Training {
   Progress progress_;
   std::string checkpoint_;  // the last one written, or resumed from
   int64_t steps_per_epoch_ = 0;
-  int64_t done_now_ = 0;  // samples of this epoch trained by this process
+  int64_t done_now_ = 0;  // samples of this epoch trained since it was (re)started here
+  int64_t counted_ = 0;   // samples of this epoch that are in the sums
+  bool agreed_to_stop_ = false;
+  std::unique_ptr<ShardTraining> shards_;  // null: one shard, in one process. It goes first: its operations use the rest
 };
 
+// Flags go before what a resumed checkpoint says, which goes before one a process.
+absl::Status Training::settle_shards() {
+  int64_t of_checkpoint = 0;
+  if (!options_.resume.empty()) {
+    auto read = checkpoint_shards(options_.resume);
+    if (!read.ok()) return read.status();
+    of_checkpoint = *read;
+    if (job_.shards > 0 && job_.shards != of_checkpoint) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--shards ", job_.shards, ": ", options_.resume, " was begun with ", of_checkpoint));
+    }
+    if (of_checkpoint < job_.size) {
+      return absl::InvalidArgumentError(absl::StrCat(options_.resume, ": was trained by ", of_checkpoint, " shards, and there are ", job_.size,
+                                                     " processes, of which each has at least one"));
+    }
+  }
+  progress_.shards = job_.shards > 0 ? job_.shards : of_checkpoint > 0 ? of_checkpoint : job_.size;
+  if (progress_.shards > kMostShards) return absl::InvalidArgumentError(absl::StrCat("--shards ", progress_.shards, ": at most ", kMostShards));
+  if (progress_.shards == 1) return absl::OkStatus();
+  std::unique_ptr<Exchange> exchange;
+  if (job_.size == 1) {
+    exchange = make_own_exchange();
+  } else {
+    auto joined = join_exchange(job_);
+    if (!joined.ok()) return joined.status();
+    exchange = *std::move(joined);
+  }
+  auto shards = ShardTraining::create(model_, job_, std::move(exchange));
+  if (!shards.ok()) return shards.status();
+  shards_ = *std::move(shards);
+  return absl::OkStatus();
+}
+
 absl::Status Training::open_graphs() {
-  auto trainer = GraphRunner::create(model_, plan::GraphKind::train);
-  if (!trainer.ok()) return trainer.status();
-  trainer_ = *std::move(trainer);
+  if (shards_ != nullptr) {
+    trainer_ = shards_->runner();
+  } else {
+    auto trainer = GraphRunner::create(model_, plan::GraphKind::train);
+    if (!trainer.ok()) return trainer.status();
+    own_trainer_ = *std::move(trainer);
+    trainer_ = own_trainer_.get();
+  }
   if (checks_finite()) trainer_->check_finite();
   auto reports = Reports::create(model_, *trainer_);
   if (!reports.ok()) return reports.status();
@@ -111,6 +175,7 @@ absl::Status Training::open_sources() {
 }
 
 absl::Status Training::open_outputs() {
+  if (!speaks()) return absl::OkStatus();
   if (absl::Status status = check_checkpoint_names(*model_); !status.ok()) return status;
   for (const std::string& path : {options_.save, options_.trace}) {
     if (path.empty()) continue;
@@ -147,6 +212,7 @@ absl::Status Training::resume() {
   auto loaded = load_checkpoint(*model_, options_.resume);
   if (!loaded.ok()) return loaded.status();
   progress_ = *std::move(loaded);
+  counted_ = progress_.position;
   checkpoint_ = options_.resume;
   const int64_t count = data_.train->count();
   if (progress_.samples != count) {
@@ -192,7 +258,10 @@ absl::Status Training::settle_settings() {
     model_->set_hyper(name.c_str(), progress_.hypers[name]);
   }
   model_->set_integer("seed", progress_.seed);
-  steps_per_epoch_ = (progress_.samples + progress_.batch - 1) / progress_.batch;
+  int64_t of_step = 0;
+  if (__builtin_mul_overflow(progress_.batch, progress_.shards, &of_step))
+    return absl::InvalidArgumentError(absl::StrCat("--batch ", progress_.batch, ": ", progress_.shards, " of them are too many samples"));
+  steps_per_epoch_ = (progress_.samples - 1) / of_step + 1;
   return absl::OkStatus();
 }
 
@@ -201,12 +270,53 @@ absl::Status Training::start_state() {
   return settle_settings();
 }
 
+// What decides the course of a training, and the samples themselves as far as a few of them tell.
+absl::StatusOr<Agreement> Training::agreement() const {
+  uint64_t program = kFnv, data = kFnv, settings = kFnv;
+  program = mixed(program, model_->program().plan, model_->program().plan_bytes);
+  const io::Dataset& dataset = *data_.train;
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < kLookedAt; ++i) rows.push_back(i * (dataset.count() - 1) / (kLookedAt - 1));
+  for (size_t field = 0; field < dataset.fields().size(); ++field) {
+    const io::Field& form = dataset.fields()[field];
+    std::vector<char> bytes(static_cast<size_t>(form.elements() * core::dtype_bytes(form.dtype)) * rows.size());
+    absl::Status status = dataset.read(static_cast<int>(field), rows.data(), static_cast<int64_t>(rows.size()), bytes.data());
+    if (!status.ok()) return status;
+    data = mixed(data, bytes.data(), bytes.size());
+  }
+  std::string text = absl::StrCat(progress_.schedule, " ", progress_.warmup, " ", options_.steps, " ", options_.checkpoint_dir.empty());
+  for (const auto& [name, value] : progress_.hypers) absl::StrAppendFormat(&text, " %s %a", name, value);
+  settings = mixed(settings, text.data(), text.size());
+  return Agreement{{"the program (a number for it)", static_cast<int64_t>(program)},
+                   {"the number of training samples", progress_.samples},
+                   {"the data (a number for some samples)", static_cast<int64_t>(data)},
+                   {"--batch", progress_.batch},
+                   {"--epochs", progress_.epochs},
+                   {"--seed", static_cast<int64_t>(progress_.seed)},
+                   {"the step to begin with", progress_.step},
+                   {"the schedule, --steps, --checkpoint-dir or a hyper-parameter (a number for all)", static_cast<int64_t>(settings)}};
+}
+
+absl::Status Training::begin_shards() {
+  if (shards_ == nullptr) return absl::OkStatus();
+  UpdateRules rules;
+  rules.hypers = progress_.hypers;
+  rules.rate = [this](int64_t step) { return rate_of(step); };
+  rules.first_step = progress_.step;
+  rules.batch = progress_.batch;
+  auto agreed = agreement();
+  if (!agreed.ok()) return agreed.status();
+  return shards_->begin({progress_.shards, progress_.batch, kv::shards_of(job_.rank, job_.size, progress_.shards)}, std::move(rules), *agreed);
+}
+
 absl::Status Training::prepare() {
-  for (auto part : {&Training::open_graphs, &Training::open_sources, &Training::start_state, &Training::open_outputs}) {
-    if (absl::Status status = (this->*part)(); !status.ok()) return status;
+  for (auto part : {&Training::settle_shards, &Training::open_graphs, &Training::open_sources, &Training::start_state, &Training::open_outputs,
+                    &Training::begin_shards}) {
+    absl::Status status = (this->*part)();
+    if (!status.ok()) return shards_ == nullptr ? status : shards_->fail(status);
   }
   loader_ = std::make_unique<io::BatchLoader>(*data_.train, progress_.batch, model_->engine());
-  if (tester_ != nullptr && test_ != nullptr) {
+  if (tester_ != nullptr && test_ != nullptr && speaks()) {
     auto evaluator = Evaluator::create(model_, tester_.get(), *test_, std::min(progress_.batch, tester_->batch()));
     if (!evaluator.ok()) return evaluator.status();
     evaluator_ = *std::move(evaluator);
@@ -218,6 +328,7 @@ absl::Status Training::prepare() {
       .add("epochs", progress_.epochs)
       .add("batch", progress_.batch)
       .add("samples", progress_.samples);
+  if (progress_.shards > 1) event.add("shards", progress_.shards).add("processes", int64_t{job_.size});
   event.add("seed", static_cast<int64_t>(progress_.seed)).add("threads", int64_t{model_->threads()}).add("step", progress_.step);
   for (const auto& [name, value] : progress_.hypers) event.add(name, value);
   log_.write(event);
@@ -227,7 +338,7 @@ absl::Status Training::prepare() {
 
 absl::StatusOr<std::vector<double>> Training::shown() const {
   std::vector<double> means = progress_.sums;
-  for (double& mean : means) mean /= static_cast<double>(std::max<int64_t>(1, progress_.position));
+  for (double& mean : means) mean /= static_cast<double>(std::max<int64_t>(1, counted_));
   return reports_->values(means);
 }
 
@@ -238,24 +349,47 @@ absl::Status Training::explained(const absl::Status& status) const {
                                                                       : absl::StrCat("; the last checkpoint is ", checkpoint_)));
 }
 
-absl::Status Training::step(const io::Batch& batch, ProgressDisplay* display) {
+double Training::rate_of(int64_t step) const {
   const auto base = progress_.hypers.find("lr");
-  double rate = base == progress_.hypers.end() ? 0 : base->second;
-  rate *= schedule_.factor(progress_.step, progress_.warmup, steps_per_epoch_, steps_per_epoch_ * progress_.epochs);
+  const double rate = base == progress_.hypers.end() ? 0 : base->second;
+  return rate * schedule_.factor(step, progress_.warmup, steps_per_epoch_, steps_per_epoch_ * progress_.epochs);
+}
+
+absl::StatusOr<ShardTraining::Measured> Training::step_alone(double rate) {
+  auto batch = loader_->next();
+  if (!batch.ok()) return batch.status();
   model_->set_hyper("lr", rate);
   model_->set_integer("step", static_cast<uint64_t>(progress_.step));
-  if (absl::Status status = trainer_->run(batch); !status.ok()) return checks_finite() ? explained(status) : status;
+  if (absl::Status status = trainer_->run(**batch); !status.ok()) return checks_finite() ? explained(status) : status;
+  ShardTraining::Measured measured{{}, (*batch)->n, false};
+  for (const Scalar& scalar : trainer_->scalars())
+    measured.sums.push_back(trainer_->scalar(scalar) * static_cast<double>(measured.samples));
+  return measured;
+}
 
+absl::Status Training::step(ProgressDisplay* display) {
+  const double rate = rate_of(progress_.step);
+  auto measured = shards_ == nullptr ? step_alone(rate)
+                                     : shards_->step(loader_.get(), progress_.position, progress_.samples, progress_.seed, progress_.step,
+                                                     interrupt_->requested());
+  if (!measured.ok()) return checks_finite() && shards_ != nullptr ? explained(measured.status()) : measured.status();
+  agreed_to_stop_ = measured->stop;
   progress_.step += 1;
-  progress_.position += batch.n;
-  done_now_ += batch.n;
-  Event event("step");
-  if (log_.active()) event.add("step", progress_.step).add("epoch", progress_.epoch + 1).add("n", batch.n).add("lr", rate);
-  std::vector<double> own;
-  for (size_t i = 0; i < progress_.sums.size(); ++i) {
-    own.push_back(trainer_->scalar(trainer_->scalars()[i]));
-    progress_.sums[i] += own[i] * static_cast<double>(batch.n);
+  progress_.position = std::min(progress_.samples, progress_.position + progress_.batch * progress_.shards);
+  counted_ += measured->samples;
+  done_now_ += measured->samples;
+  std::vector<double> means = measured->sums;
+  for (size_t i = 0; i < means.size(); ++i) {
+    progress_.sums[i] += measured->sums[i];
+    means[i] = shards_ == nullptr ? trainer_->scalar(trainer_->scalars()[i])
+                                  : means[i] / static_cast<double>(std::max<int64_t>(1, measured->samples));
   }
+  return speaks() ? show_step(rate, measured->samples, means, display) : absl::OkStatus();
+}
+
+absl::Status Training::show_step(double rate, int64_t n, const std::vector<double>& own, ProgressDisplay* display) {
+  Event event("step");
+  if (log_.active()) event.add("step", progress_.step).add("epoch", progress_.epoch + 1).add("n", n).add("lr", rate);
   if (log_.active()) {
     auto values = reports_->values(own);
     if (!values.ok()) return values.status();
@@ -273,12 +407,17 @@ absl::StatusOr<bool> Training::run_epoch() {
   done_now_ = 0;
   display_->epoch_starts();
   const io::Variation variation{progress_.seed, static_cast<uint32_t>(progress_.epoch)};
-  loader_->start(io::shuffled(progress_.samples, variation.seed, variation.epoch), progress_.position, variation);
+  std::vector<int64_t> order = io::shuffled(progress_.samples, variation.seed, variation.epoch);
+  int64_t first = progress_.position;
+  if (shards_ != nullptr) {
+    const Shards& shards = shards_->shards();
+    order = own_order(shards, order);
+    first = first / shards.step_samples() * shards.owned() * shards.batch;
+  }
+  loader_->start(std::move(order), first, variation);
   while (progress_.position < progress_.samples) {
-    if (interrupt_->requested() || at_step_limit()) return false;
-    auto batch = loader_->next();
-    if (!batch.ok()) return batch.status();
-    if (absl::Status status = step(**batch, display_.get()); !status.ok()) return status;
+    if (stopped() || at_step_limit()) return false;
+    if (absl::Status status = step(display_.get()); !status.ok()) return status;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   if (absl::Status status = finish_epoch(took.count(), display_.get()); !status.ok()) return status;
@@ -291,22 +430,24 @@ absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   if (!train.ok()) return train.status();
   result.train = *std::move(train);
   if (evaluator_ != nullptr) {
+    if (absl::Status status = shards_ == nullptr ? absl::OkStatus() : shards_->settle(); !status.ok()) return status;
     auto test = evaluator_->evaluate(&*interrupt_);
     if (!test.ok()) return test.status();
     if (!interrupt_->requested()) result.test = *std::move(test);
   }
-  const int64_t epoch = progress_.epoch;
-  display->epoch_ends(epoch, result);
+  if (speaks()) display->epoch_ends(progress_.epoch, result);
   Event event("epoch");
-  event.add("epoch", epoch + 1).add("step", progress_.step).add("train", reports_->names(), result.train);
+  event.add("epoch", progress_.epoch + 1).add("step", progress_.step).add("train", reports_->names(), result.train);
   if (!result.test.empty()) event.add("test", evaluator_->names(), result.test);
   log_.write(event.add("seconds", seconds));
   log_.flush();
 
   progress_.epoch += 1;
-  progress_.position = 0;
+  progress_.position = counted_ = 0;
   std::fill(progress_.sums.begin(), progress_.sums.end(), 0.0);
   if (options_.checkpoint_dir.empty()) return absl::OkStatus();
+  if (absl::Status status = shards_ == nullptr ? absl::OkStatus() : shards_->collect(speaks()); !status.ok()) return status;
+  if (!speaks()) return absl::OkStatus();
   const std::string path = checkpoint_of(progress_.epoch);
   absl::Status saved = save_checkpoint(*model_, progress_, path);
   if (saved.ok()) checkpoint_ = path;
@@ -326,30 +467,51 @@ absl::Status Training::save(const std::string& path, ProgressDisplay* display) {
   return log_.status();
 }
 
+// A failure of this process's ends the job.
 absl::StatusOr<bool> Training::run() {
+  auto interrupted = run_epochs();
+  if (interrupted.ok() || shards_ == nullptr) return interrupted;
+  return shards_->fail(interrupted.status());
+}
+
+absl::StatusOr<bool> Training::run_epochs() {
   const int64_t first_step = progress_.step;
   if (progress_.epoch >= progress_.epochs || at_step_limit()) {
     display_->say(absl::StrCat(options_.resume, " is already trained for ", progress_.step, " steps, ", progress_.epoch,
                                " epochs; ask for more with --epochs or --steps"));
   }
-  while (progress_.epoch < progress_.epochs && !interrupt_->requested() && !at_step_limit()) {
+  while (progress_.epoch < progress_.epochs && !stopped() && !at_step_limit()) {
     auto complete = run_epoch();
     if (!complete.ok()) return complete.status();
   }
-  if (interrupt_->requested() && progress_.step == first_step) {
+  if (stopped() && progress_.step == first_step) {
     display_->say("interrupted before the first step; nothing was saved");
     return true;
   }
-  if (absl::Status status = save(options_.save, display_.get()); !status.ok()) return status;
-  return interrupt_->requested();
+  if (shards_ != nullptr) {
+    if (absl::Status status = shards_->collect(speaks()); !status.ok()) return status;
+  }
+  if (speaks()) {
+    if (absl::Status status = save(options_.save, display_.get()); !status.ok()) return status;
+  }
+  if (shards_ != nullptr) {
+    if (absl::Status status = shards_->close(); !status.ok()) return status;
+  }
+  return stopped();
 }
+
+using Nowhere = std::unique_ptr<FILE, int (*)(FILE*)>;
 
 }  // namespace
 
 absl::StatusOr<bool> run_train(Model* model, const Options& options, FILE* out) {
-  Training training(model, options, out);
+  auto job = find_job(options, [](const char* name) -> const char* { return std::getenv(name); });
+  if (!job.ok()) return job.status();
+  const Nowhere nowhere(job->rank > 0 ? std::fopen("/dev/null", "w") : nullptr, [](FILE* file) { return std::fclose(file); });
+  if (nowhere != nullptr) out = nowhere.get();
+  Training training(model, options, *job, out);
   if (absl::Status status = training.prepare(); !status.ok()) return status;
-  if (options.trace.empty()) return training.run();
+  if (options.trace.empty() || job->rank > 0) return training.run();
   engine::Trace trace;
   model->engine()->set_trace(&trace);
   auto interrupted = training.run();

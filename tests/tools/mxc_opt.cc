@@ -1,6 +1,6 @@
 // mxc-opt: reads a module of the mx dialect as text, runs passes, and prints it. For tests.
 //
-//   mxc-opt [--pass=NAME,NAME...] [--lanes=N] [--memory-plan=naive|inplace|coshare|both] [--memory-limit=BYTES] [--disable=NAME,...] [--own-main] [--library]
+//   mxc-opt [--pass=NAME,NAME...] [--lanes=N] [--memory-plan=naive|inplace|coshare|both] [--memory-limit=BYTES] [--disable=NAME,...] [--own-main] [--by-shards] [--library]
 //   [--train[=PARAMETER,...]] [--small-stack] [FILE]
 //
 // Without --pass the module is only read, verified and printed; `--pass=all` runs the pipeline. FILE defaults to standard input.
@@ -56,6 +56,8 @@ bool parse(int argc, char** argv, Command& command) {
       command.options.trained = split(argument);
     } else if (argument == "--small-stack") {
       command.options.smallStack = true;
+    } else if (argument == "--by-shards") {
+      command.options.byShards = true;
     } else if (argument == "--own-main") {
       command.options.ownMain = true;
     } else if (argument == "--print-after-all") {
@@ -85,7 +87,7 @@ LogicalResult runPasses(const Command& command, ModuleOp module) {
 int main(int argc, char** argv) {
   Command command;
   if (!parse(argc, argv, command)) {
-    llvm::errs() << "usage: mxc-opt [--pass=NAME,...|all] [--lanes=N] [--memory-plan=MODE] [--disable=NAME,...] [--own-main] [--library] [--train[=PARAMETER,...]] [--small-stack] [FILE]\n";
+    llvm::errs() << "usage: mxc-opt [--pass=NAME,...|all] [--lanes=N] [--memory-plan=MODE] [--disable=NAME,...] [--own-main] [--by-shards] [--library] [--train[=PARAMETER,...]] [--small-stack] [FILE]\n";
     return 2;
   }
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(command.file);

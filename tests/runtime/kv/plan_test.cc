@@ -41,6 +41,31 @@ void expect_whole(const CommunicationPlan& plan) {
   }
 }
 
+TEST(Plan, AKeyBesideAnotherLiesWhereThatLies) {
+  const PlanRules rules = {.servers = 3, .bundle_below = 1 << 20};
+  const Key large = {"w", {1'000'000}, f32}, small = {"b", {10}, f32};
+  const CommunicationPlan plan = planned({large, small, {"w/mean", {1'000'000}, f32, 0}, {"w/variance", {1'000'000}, f32, 0}, {"b/mean", {10}, f32, 1}}, rules);
+  expect_whole(plan);
+  ASSERT_GT(plan.of_key[0].size(), 3u);
+  for (uint32_t key : {0u, 1u}) {
+    for (size_t i = 0; i < plan.of_key[key].size(); ++i) {
+      const Chunk& chunk = plan.chunks[plan.of_key[key][i]];
+      const std::vector<uint32_t> expected = key == 0 ? std::vector<uint32_t>{plan.of_key[2][i], plan.of_key[3][i]} : std::vector<uint32_t>{plan.of_key[4][i]};
+      EXPECT_EQ(chunk.beside, expected);
+      for (uint32_t beside : chunk.beside) {
+        EXPECT_EQ(plan.chunks[beside].server, chunk.server);
+        EXPECT_EQ(plan.chunks[beside].pieces.front().first, chunk.pieces.front().first);
+        EXPECT_EQ(plan.chunks[beside].pieces.front().count, chunk.pieces.front().count);
+      }
+    }
+  }
+  EXPECT_NE(plan.hash, planned({large, small, {"w/mean", {1'000'000}, f32, 0}, {"w/variance", {1'000'000}, f32, 0}, {"b/mean", {10}, f32}}, rules).hash);
+  const auto wrong = [](const Key& key, const Key& beside) { return std::string(make_plan({key, beside}, {}).status().message()); };
+  EXPECT_EQ(wrong(small, {"s", {11}, f32, 0}), "key 's' does not match the one that it lies beside");
+  EXPECT_EQ(wrong(small, {"s", {10}, f64, 0}), "key 's' does not match the one that it lies beside");
+  EXPECT_EQ(wrong(small, {"s", {10}, f32, 1}), "key 's' does not match the one that it lies beside");
+}
+
 TEST(Plan, SmallKeysStayWhole) {
   const CommunicationPlan plan = planned({{"w", {500, 100}, f32}, {"b", {100}, f64}});
   ASSERT_EQ(plan.chunks.size(), 2u);

@@ -27,9 +27,9 @@ class ServerTest : public testing::Test {
 
   // What is answered, as "worker type step", in order.
   std::vector<std::string> say(uint32_t worker, Type type, uint64_t step, const std::string& payload = "", uint32_t part = 0,
-                               uint64_t sequence = 0) {
+                               uint64_t sequence = 0, uint32_t weight = 1) {
     Message message;
-    message.header = {type, 0, 0, worker, 0, 0, part, step, sequence, 1};
+    message.header = {type, 0, 0, worker, 0, 0, part, step, sequence, weight};
     message.payload = payload;
     std::vector<Reply> replies;
     status_ = server_.receive(worker, message, replies);
@@ -159,6 +159,47 @@ TEST_F(BoundedServerTest, KeepsContributionsOfLaterSteps) {
   EXPECT_EQ(say(1, Type::push, 1, bytes(0, 100)),
             (Said{"1 received 1", "0 committed 1", "1 committed 1", "0 committed 2", "1 committed 2"}));
   EXPECT_EQ(server_.value(0), bytes(2, 200));
+}
+
+// Who has nothing for a step says so by a contribution that weighs nothing: its bytes do not matter.
+TEST_F(ServerTest, WhatWeighsNothingIsNotAdded) {
+  say(0, Type::init, 0, bytes(7, 8));
+  say(0, Type::push, 1, bytes(-0.0f, 2));
+  EXPECT_EQ(say(1, Type::push, 1, bytes(10, 20), 0, 0, 0), (Said{"1 received 1", "0 committed 1", "1 committed 1"}));
+  EXPECT_EQ(server_.value(0), bytes(-0.0f, 2));
+  EXPECT_EQ(weights_, std::vector<uint64_t>{1});
+  say(0, Type::push, 2, bytes(1, 1), 0, 0, 0);
+  EXPECT_EQ(say(1, Type::push, 2, bytes(1, 1), 0, 0, 0), (Said{"1 received 2", "0 committed 2", "1 committed 2"}));
+  EXPECT_EQ(server_.value(0), bytes(-0.0f, 2));  // no update
+  EXPECT_EQ(weights_.size(), 1u);
+}
+
+// An update sees the chunks that lie beside its own.
+TEST(Server, UpdatesWhatLiesBeside) {
+  const CommunicationPlan plan = *make_plan({{"w", {1}, plan::DType::i32}, {"w/count", {1}, plan::DType::i32, 0}}, {});
+  Server server(plan, 0, {}, [](const Step& step) {
+    EXPECT_EQ(step.beside.size(), 1u);
+    ++step.beside[0][0];
+    return absl::OkStatus();
+  });
+  std::vector<Reply> replies;
+  const auto say = [&](Type type, uint32_t chunk, uint64_t step) {
+    Message message;
+    message.header.type = type;
+    message.header.chunk = chunk;
+    message.header.step = step;
+    message.header.weight = 1;
+    message.payload = type == Type::pull ? std::string_view() : std::string_view("\5\0\0\0", 4);
+    replies.clear();
+    EXPECT_TRUE(server.receive(0, message, replies).ok());
+  };
+  say(Type::init, 0, 0);
+  say(Type::init, 1, 0);
+  say(Type::push, 0, 1);
+  say(Type::push, 0, 2);
+  say(Type::pull, 1, 0);  // nothing is pushed to it: its first version is whatever it is now
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].payload[0], 7);
 }
 
 class AsyncServerTest : public ServerTest {

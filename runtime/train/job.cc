@@ -1,0 +1,46 @@
+// See job.h.
+#include "runtime/train/job.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kv/kind.h"
+
+namespace mxc::train {
+
+absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& environment) {
+  auto identity = kv::detect_identity(environment);
+  if (!identity.ok()) return identity.status();
+  Job job;
+  job.shards = options.shards;
+  const std::string& kind = options.kvstore;
+  if (identity->has_value()) {
+    const kv::Identity& place = **identity;
+    job.rank = place.rank;
+    job.size = place.size;
+    if (job.shards > 0 && place.shards > 0 && job.shards != place.shards) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--shards ", job.shards, ": the job was launched with --shards ", place.shards));
+    }
+    if (job.shards == 0) job.shards = place.shards;
+    if (job.size > 1 && (kind.empty() || kind == "local")) {
+      return absl::InvalidArgumentError(absl::StrCat("this process is one of ", job.size, " of a job",
+                                                     kind.empty() ? "" : ", which --kvstore local leaves out",
+                                                     ": --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together"));
+    }
+  }
+  if (!kind.empty()) {
+    auto parsed = kv::parse_kind(kind);
+    if (!parsed.ok()) return absl::InvalidArgumentError(absl::StrCat("--kvstore: ", parsed.status().message()));
+    if (parsed->distributed && !identity->has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--kvstore ", kind, ": no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ..."));
+    }
+    job.consistency = parsed->consistency;
+  }
+  if (job.shards > 0 && job.shards < job.size) {
+    return absl::InvalidArgumentError(absl::StrCat("--shards ", job.shards, ": there are ", job.size, " processes, and each has at least one shard"));
+  }
+  if (job.size > 1) job.identity = *std::move(identity);
+  return job;
+}
+
+}  // namespace mxc::train

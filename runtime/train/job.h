@@ -1,0 +1,24 @@
+// The place of a training in a job of several processes, by the command line and by what its launcher has told it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "runtime/kv/consistency.h"
+#include "runtime/kv/identity.h"
+#include "runtime/train/options.h"
+
+namespace mxc::train {
+
+struct Job {
+  uint32_t rank = 0, size = 1;
+  int64_t shards = 0;  // asked for; 0: not said
+  kv::Consistency consistency = {};
+  std::optional<kv::Identity> identity;  // none: this process is alone
+};
+
+// Error (invalid argument): the command line and the environment contradict each other, or themselves.
+absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& environment);
+
+}  // namespace mxc::train

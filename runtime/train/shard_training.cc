@@ -1,0 +1,363 @@
+// See shard_training.h.
+#include "runtime/train/shard_training.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/layout.h"
+#include "runtime/kv/add.h"
+
+namespace mxc::train {
+
+namespace {
+
+template <typename T>
+std::vector<char> bytes_of(const std::vector<T>& numbers) {
+  std::vector<char> bytes(numbers.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+// A call of the exchange, as an answer that is waited for.
+class Answer {
+ public:
+  kv::Done done() {
+    return [this](absl::Status status) {
+      std::lock_guard lock(mutex_);
+      status_ = std::move(status);
+      there_ = true;
+      changed_.notify_all();
+    };
+  }
+  absl::Status wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return there_; });
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool there_ = false;
+  absl::Status status_;
+};
+
+// A completion that can be copied, as a function must be.
+kv::Done ends(engine::Completion completion) {
+  auto held = std::make_shared<engine::Completion>(std::move(completion));
+  return [held](absl::Status status) { (*held)(std::move(status)); };
+}
+
+template <typename T>
+void scale(std::vector<char>& bytes, double factor) {
+  for (size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T element;
+    std::memcpy(&element, bytes.data() + at, sizeof element);
+    element *= static_cast<T>(factor);
+    std::memcpy(bytes.data() + at, &element, sizeof element);
+  }
+}
+
+int32_t priority_of(uint32_t key) { return -static_cast<int32_t>(key); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ShardTraining>> ShardTraining::create(Model* model, const Job& job, std::unique_ptr<Exchange> exchange) {
+  std::unique_ptr<ShardTraining> made(new ShardTraining(model, job));
+  made->exchange_ = std::move(exchange);
+  auto keys = KeyUpdates::keys_of(model->view());
+  if (!keys.ok()) return made->fail(keys.status());
+  made->keys_ = *std::move(keys);
+  made->tensors_.resize(made->keys_.size());
+  std::vector<engine::BoundVariable> bound;
+  for (uint32_t key = 0; key < made->keys_.size(); ++key) {
+    if (!made->has_tensor(key)) continue;
+    Tensor& tensor = made->tensors_[key];
+    const SharedKey& shared = made->keys_[key];
+    const uint64_t bytes = made->buffer(key).bytes;
+    tensor.value = model->engine()->variable(shared.name, bytes);
+    tensor.sums = model->engine()->variable(absl::StrCat("sum of ", shared.name), bytes);
+    tensor.order = model->engine()->variable(absl::StrCat("key ", shared.name));
+    bound.push_back({shared.buffer, tensor.value});
+    if (shared.kind != SharedKey::Kind::parameter) {
+      tensor.contribution = tensor.value;
+      continue;
+    }
+    tensor.contribution = model->engine()->variable(absl::StrCat("gradient of ", shared.name), bytes);
+    bound.push_back({shared.contribution, tensor.contribution});
+  }
+  auto runner = GraphRunner::create(model, model->view().find_graph("gradients"), bound);
+  if (!runner.ok()) return made->fail(runner.status());
+  made->runner_ = *std::move(runner);
+  return made;
+}
+
+ShardTraining::~ShardTraining() {
+  exchange_->stop();
+  model_->engine()->wait_all().IgnoreError();  // who waited for them has been told
+}
+
+std::string ShardTraining::plain_value(uint32_t key) const {
+  std::string bytes;
+  if (keys_[key].buffer == plan::kNone) {
+    int64_t elements = 1;
+    for (int64_t extent : keys_[key].shape) elements *= extent;
+    bytes.resize(static_cast<size_t>(elements * core::dtype_bytes(keys_[key].dtype)));
+    return bytes;
+  }
+  bytes.resize(core::plain_bytes(buffer(key), 1));
+  core::unpack(buffer(key), 1, memory(key), bytes.data());
+  return bytes;
+}
+
+absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, const Agreement& agreement) {
+  shards_ = shards;
+  sum_plan_ = plan_sums(shards);
+  parts_ = kv::parts_of(shards.own, shards.count);
+  rules.updates_a_step = job_.consistency.is_async() ? job_.size : 1;
+  const bool exact = job_.consistency == kv::Consistency();
+  const auto numbers = static_cast<int64_t>(runner_->scalars().size()) + 2;
+  measures_ = static_cast<uint32_t>(keys_.size());
+  keys_.push_back({"/measures", exact ? SharedKey::Kind::sum : SharedKey::Kind::total, plan::DType::f64, {numbers}});
+  facts_ = static_cast<uint32_t>(keys_.size());
+  keys_.push_back({"/facts", SharedKey::Kind::total, plan::DType::i64, {job_.size, static_cast<int64_t>(agreement.size())}});
+  tensors_.resize(keys_.size());
+  steps_.assign(keys_.size(), 0);
+  measured_before_.assign(static_cast<size_t>(numbers), 0);
+
+  std::vector<std::string> initial;
+  for (uint32_t key = 0; key < keys_.size(); ++key) {
+    initial.push_back(plain_value(key));
+    if (!has_tensor(key)) continue;
+    Tensor& tensor = tensors_[key];
+    tensor.places.assign(sum_plan_.places, std::vector<char>(initial.back().size()));
+    tensor.filled.assign(sum_plan_.places, 0);
+    tensor.pulled.resize(initial.back().size());
+  }
+  auto updates = KeyUpdates::create(model_->program(), model_->view(), std::move(rules));
+  if (!updates.ok()) return fail(updates.status());
+  absl::Status begun = exchange_->begin(keys_, shards.count, *std::move(updates), std::move(initial));
+  if (!begun.ok()) return fail(begun);
+  if (absl::Status status = agree(agreement); !status.ok()) return fail(status);
+  for (uint32_t key = 0; key < keys_.size(); ++key)
+    if (has_tensor(key)) queue_pull(key, 0);
+  return settle();
+}
+
+// Every rank writes its row of a table whose rows are added; so all see all, and come to the same answer.
+absl::Status ShardTraining::agree(const Agreement& agreement) {
+  const size_t columns = agreement.size();
+  std::vector<int64_t> own(job_.size * columns, 0), all(own);
+  for (size_t i = 0; i < columns; ++i) own[job_.rank * columns + i] = agreement[i].second;
+  std::vector<std::vector<char>> parts(parts_.size(), bytes_of(std::vector<int64_t>(own.size(), 0)));
+  parts[0] = bytes_of(own);
+  if (absl::Status status = push_now(facts_, parts, std::vector<uint32_t>(parts.size(), 1)); !status.ok()) return status;
+  if (job_.consistency.is_async()) {
+    if (absl::Status status = exchange_->flush(); !status.ok()) return status;
+    if (absl::Status status = exchange_->barrier(); !status.ok()) return status;
+  }
+  absl::Status status = pull_now(facts_, 1 + job_.consistency.staleness, reinterpret_cast<char*>(all.data()));
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < columns; ++i) {
+    for (uint32_t rank = 1; rank < job_.size; ++rank) {
+      if (all[rank * columns + i] == all[i]) continue;
+      return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " and rank 0 do not train the same: ", agreement[i].first, " is ",
+                                                     all[rank * columns + i], " and ", all[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// ---- What is queued for a tensor ---------------------------------------------------------------------------------------------------
+void ShardTraining::queue_sum(uint32_t key, int64_t own, int64_t n) {
+  const Tensor& tensor = tensors_[key];
+  model_->engine()->push({.name = "add", .lane = engine::Lane::copy, .priority = priority_of(key)}, {tensor.contribution}, {tensor.sums},
+                         [this, key, own, n] {
+                           add_up(key, own, n);
+                           return absl::OkStatus();
+                         });
+}
+
+// The contribution of a shard is the mean over its samples; it counts by how many these are.
+void ShardTraining::add_up(uint32_t key, int64_t own, int64_t n) {
+  Tensor& tensor = tensors_[key];
+  const plan::Buffer& from = model_->view().buffer(keys_[key].contribution);
+  const size_t place = sum_plan_.place[static_cast<size_t>(own)];
+  std::vector<char>& bytes = tensor.places[place];
+  tensor.filled[place] = n > 0;
+  if (n > 0) core::unpack(from, 1, model_->storage().address(from), bytes.data());
+  const double part = static_cast<double>(n) / static_cast<double>(shards_.batch);
+  if (n > 0 && n < shards_.batch) from.dtype == plan::DType::f32 ? scale<float>(bytes, part) : scale<double>(bytes, part);
+  for (auto [into, added] : sum_plan_.merges[static_cast<size_t>(own)]) {
+    if (!tensor.filled[added]) continue;
+    if (tensor.filled[into]) kv::add_into(from.dtype, tensor.places[into], tensor.places[added]);
+    else std::swap(tensor.places[into], tensor.places[added]);
+    tensor.filled[into] = 1;
+  }
+}
+
+// A shard begins with the state that the step began with, whatever the one before it has left.
+void ShardTraining::queue_restore(uint32_t key) {
+  model_->engine()->push({.name = "restore", .lane = engine::Lane::copy, .priority = priority_of(key)}, {}, {tensors_[key].value}, [this, key] {
+    core::pack(buffer(key), 1, tensors_[key].pulled.data(), memory(key));
+    return absl::OkStatus();
+  });
+}
+
+void ShardTraining::queue_push(uint32_t key, const std::vector<uint32_t>& weights) {
+  const uint64_t step = ++steps_[key];
+  model_->engine()->push_async(
+      {.name = "push", .lane = engine::Lane::network, .priority = priority_of(key)}, {tensors_[key].sums}, {tensors_[key].order},
+      [this, key, step, weights](engine::Completion completion) {
+        std::vector<kv::PartOfKey> parts;
+        for (size_t part = 0; part < weights.size(); ++part) parts.push_back({tensors_[key].places[part].data(), weights[part]});
+        exchange_->push(key, step, std::move(parts), priority_of(key), ends(std::move(completion)));
+      });
+}
+
+void ShardTraining::queue_pull(uint32_t key, uint64_t step) {
+  model_->engine()->push_async(
+      {.name = "pull", .lane = engine::Lane::network, .priority = priority_of(key)}, {}, {tensors_[key].order, tensors_[key].value},
+      [this, key, step](engine::Completion completion) {
+        exchange_->pull(key, step, tensors_[key].pulled.data(), [this, key, done = ends(std::move(completion))](absl::Status status) {
+          if (status.ok()) core::pack(buffer(key), 1, tensors_[key].pulled.data(), memory(key));
+          done(std::move(status));
+        });
+      });
+}
+
+absl::Status ShardTraining::push_now(uint32_t key, const std::vector<std::vector<char>>& parts, const std::vector<uint32_t>& weights) {
+  std::vector<kv::PartOfKey> given;
+  for (size_t part = 0; part < parts.size(); ++part) given.push_back({parts[part].data(), weights[part]});
+  Answer answer;
+  exchange_->push(key, ++steps_[key], std::move(given), /*priority=*/1, answer.done());
+  return answer.wait();
+}
+
+absl::Status ShardTraining::pull_now(uint32_t key, uint64_t step, char* target) {
+  Answer answer;
+  exchange_->pull(key, step, target, answer.done());
+  return answer.wait();
+}
+
+// ---- Steps -------------------------------------------------------------------------------------------------------------------------
+std::vector<uint32_t> ShardTraining::weights_of(int64_t position, int64_t samples) const {
+  std::vector<uint32_t> weights;
+  for (kv::Node part : parts_) {
+    weights.push_back(0);
+    for (int64_t shard = part.first; shard < part.end; ++shard)
+      weights.back() += static_cast<uint32_t>(shards_.samples_of(shard, position, samples));
+  }
+  return weights;
+}
+
+absl::StatusOr<ShardTraining::Measured> ShardTraining::step(io::BatchLoader* loader, int64_t position, int64_t samples, uint64_t seed,
+                                                            int64_t number, bool stop) {
+  const std::vector<uint32_t> weights = weights_of(position, samples);
+  const size_t scalars = runner_->scalars().size();
+  std::vector<std::vector<double>> measured;
+  for (int64_t own = 0; own < shards_.owned(); ++own) {
+    const int64_t shard = shards_.own.first + own, n = shards_.samples_of(shard, position, samples);
+    const bool last = own + 1 == shards_.owned();
+    if (n > 0) {
+      auto batch = loader->next();
+      if (!batch.ok()) return fail(batch.status());
+      if (*batch == nullptr || (*batch)->n != n) return fail(absl::InternalError("a shard has other samples than its part of the order"));
+      model_->set_integer("seed", seed_of(seed, shard));
+      model_->set_integer("step", static_cast<uint64_t>(number));
+      runner_->start(**batch);
+    }
+    for (uint32_t key = 0; key < keys_.size(); ++key)
+      if (has_tensor(key)) queue_sum(key, own, n);
+    for (uint32_t key = 0; key < keys_.size(); ++key) {
+      if (!has_tensor(key)) continue;
+      if (last) queue_push(key, weights);
+      else if (n > 0 && keys_[key].kind == SharedKey::Kind::state) queue_restore(key);
+    }
+    for (uint32_t key = 0; last && key < keys_.size(); ++key)
+      if (has_tensor(key)) queue_pull(key, steps_[key]);
+    std::vector<double> values(scalars + 2, 0);
+    if (n > 0) {
+      if (absl::Status status = runner_->finish(); !status.ok()) return fail(status);
+      for (size_t i = 0; i < scalars; ++i) values[i] = runner_->scalar(runner_->scalars()[i]) * static_cast<double>(n);
+      values[scalars] = static_cast<double>(n);
+    }
+    if (own == 0 && stop) values[scalars + 1] = 1;
+    measured.push_back(std::move(values));
+  }
+  return exchange_measures(std::move(measured), weights);
+}
+
+absl::StatusOr<ShardTraining::Measured> ShardTraining::exchange_measures(std::vector<std::vector<double>> shards,
+                                                                         const std::vector<uint32_t>& weights) {
+  std::vector<std::vector<double>> places(sum_plan_.places);
+  for (size_t own = 0; own < shards.size(); ++own) {
+    places[sum_plan_.place[own]] = std::move(shards[own]);
+    for (auto [into, added] : sum_plan_.merges[own])
+      for (size_t i = 0; i < places[into].size(); ++i) places[into][i] += places[added][i];
+  }
+  std::vector<std::vector<char>> parts;
+  for (size_t part = 0; part < parts_.size(); ++part) parts.push_back(bytes_of(places[part]));
+  // One that has no samples still says whether it wants to stop.
+  std::vector<uint32_t> counted;
+  for (uint32_t weight : weights) counted.push_back(std::max(weight, 1u));
+  if (absl::Status status = push_now(measures_, parts, counted); !status.ok()) return fail(status);
+  std::vector<double> all(measured_before_.size());
+  absl::Status pulled = pull_now(measures_, steps_[measures_], reinterpret_cast<char*>(all.data()));
+  if (!pulled.ok()) return fail(pulled);
+  std::vector<double> fresh = all;
+  if (keys_[measures_].kind == SharedKey::Kind::total)
+    for (size_t i = 0; i < all.size(); ++i) fresh[i] -= measured_before_[i];
+  measured_before_ = all;
+  Measured measured;
+  measured.stop = all.back() > 0;
+  fresh.pop_back();
+  measured.samples = static_cast<int64_t>(fresh.back());
+  fresh.pop_back();
+  measured.sums = std::move(fresh);
+  return measured;
+}
+
+absl::Status ShardTraining::settle() {
+  for (uint32_t key = 0; key < keys_.size(); ++key) {
+    if (!has_tensor(key)) continue;
+    if (absl::Status status = model_->engine()->wait(tensors_[key].value); !status.ok()) return fail(status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShardTraining::collect(bool wanted) {
+  if (absl::Status status = settle(); !status.ok()) return status;
+  if (job_.consistency.is_async()) {
+    absl::Status status = exchange_->flush();
+    status.Update(exchange_->barrier());
+    if (!status.ok()) return fail(status);
+  }
+  for (uint32_t key = 0; wanted && key < keys_.size(); ++key) {
+    if (keys_[key].buffer == plan::kNone) continue;
+    std::vector<char> bytes(core::plain_bytes(buffer(key), 1));
+    const uint64_t step = has_tensor(key) ? steps_[key] + job_.consistency.staleness : 0;
+    if (absl::Status status = pull_now(key, step, bytes.data()); !status.ok()) return fail(status);
+    core::pack(buffer(key), 1, bytes.data(), memory(key));
+  }
+  if (!job_.consistency.is_async()) return absl::OkStatus();
+  absl::Status met = exchange_->barrier();  // until then nobody goes on
+  return met.ok() ? met : fail(met);
+}
+
+absl::Status ShardTraining::close() {
+  if (absl::Status status = settle(); !status.ok()) return status;
+  absl::Status closed = exchange_->close(steps_);
+  return closed.ok() ? closed : fail(closed);
+}
+
+absl::Status ShardTraining::fail(const absl::Status& why) {
+  if (absl::Status before = exchange_->status(); !before.ok()) return before;
+  exchange_->fail(why);
+  return why;
+}
+
+}  // namespace mxc::train

@@ -1,0 +1,225 @@
+"""The standard trainer by several shards and in jobs of several processes: the same bits on any number of them, what rank 0 shows, what is refused,
+and what happens when a process dies.
+
+Usage: trainer_jobs_test.py ROOT BUILD [unittest arguments]. MNIST is looked for in ROOT/../shared; a test that needs it is skipped without it.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+MXC = BUILD / "bin/mxc"
+DIGITS = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
+MNIST = ROOT.parent / "shared" / "data" / "mnist"
+SOURCES = {"digits": "examples/digits/digits.cpp", "normed": "tests/examples/normed_digits.cpp", "lenet": "examples/lenet/lenet.cpp"}
+LIMIT = 300  # seconds after which a process hangs
+sys.path.insert(0, str(ROOT / "tests"))
+import safetensors_file  # noqa: E402
+
+
+class Jobs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def program(self, name, *flags):
+        path = self.folder / "-".join([name, *(re.sub(r"\W+", "_", flag) for flag in flags)])
+        if not path.exists():
+            subprocess.run([MXC, "compile", ROOT / SOURCES[name], *flags, "-o", path], check=True, timeout=LIMIT)
+        return path
+
+    def run_command(self, *command, code=0):
+        result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LIMIT, cwd=self.folder)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def train(self, name, processes, saved, *more, data=DIGITS, code=0, launch=()):
+        """`processes` of 0: without a launcher."""
+        command = [self.program(name), "train", "--data", data, "--threads", 1, "--save", saved, *more]
+        if processes > 0:
+            command = [MXC, "launch", "-n", processes, *launch, *command]
+        return self.run_command(*command, code=code)
+
+    def saved(self, name):
+        return (self.folder / name).read_bytes()
+
+    def check_bits(self, name, shards, *more):
+        """The whole files, with the optimizer's state and the sums of the epoch, of one process and of several."""
+        self.train(name, 0, "alone", "--shards", shards, *more)
+        for processes in range(2, shards + 1):
+            with self.subTest(processes=processes):
+                self.train(name, processes, "job", "--kvstore", "dist_sync", "--shards", shards, *more)
+                self.assertEqual(self.saved("job"), self.saved("alone"))
+        return safetensors_file.read(self.folder / "alone")
+
+
+class Digits(Jobs):
+    def test_the_same_bits_on_any_number_of_processes(self):
+        """Adam and dropout; 1438 samples in steps of 4 x 32: the last step of an epoch has 30 of them."""
+        arrays, metadata = self.check_bits("digits", 4, "--epochs", 2, "--schedule", "cosine")
+        self.assertEqual(metadata["step"], str(2 * 12))
+        self.assertEqual(metadata["shards"], "4")
+        self.assertIn("conv2d0.weight/variance", arrays)
+
+    def test_layers_with_state(self):
+        """Batch norm: a step's new state is the mean of its shards'."""
+        self.check_bits("normed", 3, "--epochs", 1)
+
+    def test_samples_of_a_job_are_those_of_one_process(self):
+        """Steps of 2 x 16 see the same samples as steps of 32: without anything random but the order, the weights are the same up to rounding."""
+        self.train("lenet", 0, "one", "--steps", 6, "--batch", 32, data="random:200")
+        self.train("lenet", 2, "two", "--steps", 6, "--batch", 16, "--kvstore", "dist_sync", data="random:200")
+        one, two = (safetensors_file.read(self.folder / name)[0] for name in ("one", "two"))
+        self.assertEqual(one.keys(), two.keys())
+        for name in one:
+            self.assertLess(abs(one[name] - two[name]).max(), 1e-4, name)
+
+    def test_resumed_on_another_number_of_processes(self):
+        self.train("digits", 0, "whole", "--shards", 4, "--epochs", 3)
+        self.train("digits", 2, "begun", "--kvstore", "dist_sync", "--shards", 4, "--epochs", 3, "--steps", 17, "--checkpoint-dir", "kept")
+        self.train("digits", 4, "ended", "--kvstore", "dist_sync", "--resume", "begun")
+        self.assertEqual(self.saved("ended"), self.saved("whole"))
+        self.train("digits", 0, "ended", "--resume", "kept/digits-0001.safetensors")
+        self.assertEqual(self.saved("ended"), self.saved("whole"))
+        for more, message in ((("--shards", 2), "--shards 2: begun was begun with 4"), ((), "begun: was trained by 4 shards, and there are 5 processes")):
+            errors = self.train("digits", 5 if not more else 2, "no", "--kvstore", "dist_sync", "--resume", "begun", *more, code=1).stderr
+            self.assertIn(message, errors)
+
+    def test_rank_0_speaks_for_all(self):
+        shown = self.train("digits", 3, "m", "--kvstore", "dist_sync", "--epochs", 2, "--log", "log.jsonl", "--trace", "trace.json", launch=["--shards", 3])
+        lines = shown.stdout.splitlines()
+        self.assertEqual([line[:3] for line in lines], ["[0]"] * len(lines))
+        self.assertRegex(lines[0], r"\[0\] epoch +train loss +train accuracy +test loss +test accuracy +seconds")
+        self.assertEqual(shown.stderr, "")
+        events = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
+        self.assertEqual((events[0]["shards"], events[0]["processes"]), (3, 3))
+        self.assertEqual([event["n"] for event in events if event["event"] == "step"][:15], [96] * 14 + [1438 - 14 * 96])
+        traced = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        lanes = {event["name"]: event["cat"] for event in traced if event["ph"] == "X"}
+        self.assertEqual((lanes["push"], lanes["pull"], lanes["gradients"], lanes["add"]), ("network", "network", "compute", "copy"))
+
+    def test_the_naive_engine_gives_the_same(self):
+        self.train("digits", 0, "alone", "--shards", 2, "--steps", 20)
+        self.train("digits", 2, "job", "--kvstore", "dist_sync", "--steps", 20, "--engine", "naive")
+        self.assertEqual(self.saved("job"), self.saved("alone"))
+
+    def test_other_kinds_learn(self):
+        for kind in ("dist_bounded:2", "dist_async"):
+            with self.subTest(kind=kind):
+                self.train("digits", 2, "m", "--kvstore", kind, "--epochs", 15, "--lr", 0.002)
+                shown = self.run_command(self.program("digits"), "eval", "--load", "m", "--data", DIGITS).stdout
+                self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), 0.93)
+                self.assertEqual(safetensors_file.read(self.folder / "m")[1]["step"], str(15 * 23))
+
+    def test_wrong_use(self):
+        digits = self.program("digits")
+        train = [digits, "train", "--data", DIGITS]
+        for command, code, message in (
+            ([*train, "--kvstore", "dist_sink"], 2, "digits: error: --kvstore: there is no kind 'dist_sink'; did you mean 'dist_sync'?; see digits --help\n"),
+            ([*train, "--kvstore", "dist_bounded:x"], 2, "digits: error: --kvstore: 'dist_bounded:x': a number of steps from 0 to 1000 is expected"),
+            ([*train, "--shards", "0"], 2, "digits: error: --shards: expected a whole number from 1 to 1048576, not '0'"),
+            ([*train, "--kvstore", "dist_sync"], 1, "digits: error: --kvstore dist_sync: no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ...\n"),
+            ([MXC, "launch", "-n", 2, *train], 1, "[0] digits: error: this process is one of 2 of a job: --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together\n"),
+            ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--shards", 1], 1, "--shards 1: there are 2 processes, and each has at least one shard\n"),
+        ):
+            with self.subTest(command=command[1:]):
+                self.assertIn(message, self.run_command(*command, code=code).stderr)
+        for optimizer, why in (("lamb", "an update of 'lamb' looks at whole parameters, and processes update parts of them"),
+                               ("adam:clip_norm=1", "it clips gradients by their global norm, which an update of a part does not see")):
+            program = self.program("digits", f"--optimizer={optimizer}")
+            errors = self.run_command(program, "train", "--data", DIGITS, "--shards", 2, code=3).stderr
+            self.assertEqual(errors, f"digits: error: unsupported: training by several shards: {why}\n")
+
+    def test_processes_that_do_not_train_the_same(self):
+        """All of them say what differs, in one line each, and with one exit code."""
+        data = {"0": DIGITS, "1": DIGITS.replace("holdout=0.2", "holdout=0.3")}
+        for name, words, difference in (
+            ("samples", 'train --data "$data"', "the number of training samples is 1258 and 1438"),
+            ("seed", f"train --data '{DIGITS}' --seed $MXC_RANK", "--seed is 1 and 0"),
+            ("batch", f"train --data '{DIGITS}' --batch $((16 + MXC_RANK))", "--batch is 17 and 16"),
+            ("order", f"train --data '{DIGITS}&holdout_seed='$MXC_RANK", r"the data (a number for some samples) is "),
+            ("rate", f"train --data '{DIGITS}' --lr 0.00$((1 + MXC_RANK))", "the schedule, --steps, --checkpoint-dir or a hyper-parameter (a number for all) is "),
+        ):
+            with self.subTest(name=name):
+                script = self.folder / f"{name}.sh"
+                script.write_text(f"#!/bin/sh\ncase $MXC_RANK in 1) data='{data['1']}';; *) data='{data['0']}';; esac\nexec {self.program('digits')} {words} --kvstore dist_sync\n")
+                script.chmod(0o755)
+                errors = self.run_command(MXC, "launch", "-n", 2, script, code=1).stderr.splitlines()
+                self.assertEqual(len(errors), 3, errors)
+                for line in errors[:2]:
+                    self.assertIn(f"rank 1 and rank 0 do not train the same: {difference}", line)
+                self.assertRegex(errors[2], r"mxc: error: rank \d \(process \d+\) ended with exit code 1")
+
+    def test_a_fault_of_one_is_told_to_all(self):
+        script = self.folder / "missing.sh"
+        script.write_text(f"#!/bin/sh\nexec {self.program('digits')} train --data csv:data$MXC_RANK.csv?label=64 --kvstore dist_sync\n")
+        script.chmod(0o755)
+        shutil.copy(ROOT / "examples/data/digits.csv.gz", self.folder / "data0.csv")
+        errors = self.run_command(MXC, "launch", "-n", 2, script, code=1).stderr
+        self.assertIn("[1] digits: error: data1.csv: No such file or directory", errors)
+        self.assertRegex(errors, r"\[0\] digits: error: rank 1 \(host \S+, process \d+\): data1.csv: No such file or directory")
+
+    def signalled(self, send, saved):
+        """Sends a signal to rank 1 of a job of three in its third epoch. Returns its process, what was shown as errors, and the exit code."""
+        job = subprocess.Popen([MXC, "launch", "-n", "3", self.program("digits"), "train", "--data", DIGITS, "--threads", "1", "--kvstore", "dist_sync",
+                                "--epochs", "1000000", "--save", saved], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        try:
+            while not re.match(r"\[0\] +2 ", job.stdout.readline()):
+                self.assertIsNone(job.poll())
+            children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+            rank_1 = next(p for p in children if b"MXC_RANK=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+            os.kill(int(rank_1), send)
+            _, errors = job.communicate(timeout=LIMIT)
+        finally:
+            job.kill()
+        return rank_1, errors, job.returncode
+
+    def test_an_interrupt_of_one_stops_all_at_one_step(self):
+        _, _, code = self.signalled(signal.SIGINT, "stopped")
+        self.assertEqual(code, 130)
+        end = int(safetensors_file.read(self.folder / "stopped")[1]["step"]) + 5
+        self.train("digits", 2, "ended", "--kvstore", "dist_sync", "--resume", "stopped", "--steps", end)
+        self.train("digits", 0, "whole", "--shards", 3, "--epochs", 1000000, "--steps", end)
+        self.assertEqual(self.saved("ended"), self.saved("whole"))
+
+    def test_kill_9_ends_the_job_and_names_the_rank(self):
+        victim, errors, code = self.signalled(signal.SIGKILL, "never")
+        self.assertEqual(code, 128 + 9)
+        self.assertIn(f"mxc: error: rank 1 (process {victim}) was ended by signal 9 (Killed)\n", errors)
+        for rank in (0, 2):
+            self.assertRegex(errors, rf"\[{rank}\] digits: error: rank 1 \(host \S+, process {victim}\) is gone: its connection has ended; "
+                                     r"the last step that it began was \d+\n")
+        self.assertFalse((self.folder / "never").exists())
+
+
+class Lenet(Jobs):
+    @unittest.skipUnless(MNIST.is_dir(), f"SKIPPED: no MNIST in {MNIST}")
+    def test_the_same_curve_by_1_2_and_4_workers(self):
+        """Four shards of 16: the same bits; what each epoch shows is the same, digit for digit."""
+        curves = []
+        for processes in (0, 2, 4):
+            kind = ["--kvstore", "dist_sync"] if processes else []
+            self.train("lenet", processes, f"m{processes}", "--shards", 4, "--batch", 16, "--epochs", 1, "--log", f"l{processes}", *kind, data=f"mnist:{MNIST}")
+            events = [json.loads(line) for line in (self.folder / f"l{processes}").read_text().splitlines()]
+            curves.append([(e.get("loss"), e.get("train"), e.get("test")) for e in events if e["event"] in ("step", "epoch")])
+            self.assertEqual(self.saved(f"m{processes}"), self.saved("m0"))
+        self.assertEqual(len(curves[0]), 938 + 1)
+        self.assertEqual(curves[1], curves[0])
+        self.assertEqual(curves[2], curves[0])
+        self.assertGreater(curves[0][-1][2]["accuracy"], 0.97)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

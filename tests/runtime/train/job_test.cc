@@ -1,0 +1,78 @@
+// What the command line and the launcher's variables say together of a training's job.
+#include "runtime/train/job.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace mxc::train {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Variables launched(int rank, int size) {
+  return {{"MXC_JOB", "a1"}, {"MXC_ROLE", "worker"}, {"MXC_SIZE", std::to_string(size)}, {"MXC_RANK", std::to_string(rank)},
+          {"MXC_SCHEDULER", "tcp://127.0.0.1:9"}};
+}
+
+absl::StatusOr<Job> job_of(const std::string& kind, int64_t shards, const Variables& variables) {
+  Options options;
+  options.kvstore = kind;
+  options.shards = shards;
+  return find_job(options, [&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+std::string error_of(const std::string& kind, int64_t shards, const Variables& variables) {
+  const auto job = job_of(kind, shards, variables);
+  EXPECT_EQ(job.status().code(), absl::StatusCode::kInvalidArgument) << job.status();
+  return std::string(job.status().message());
+}
+
+TEST(Job, AloneWithoutALauncher) {
+  for (const char* kind : {"", "local"}) {
+    const auto job = job_of(kind, 4, {});
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(job->size, 1u);
+    EXPECT_EQ(job->shards, 4);
+    EXPECT_FALSE(job->identity.has_value());
+  }
+}
+
+TEST(Job, OneOfSeveral) {
+  Variables variables = launched(2, 3);
+  variables["MXC_SHARDS"] = "6";
+  const auto job = job_of("dist_bounded:2", 0, variables);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->rank, 2u);
+  EXPECT_EQ(job->size, 3u);
+  EXPECT_EQ(job->shards, 6);
+  EXPECT_EQ(job->consistency.staleness, 2u);
+  EXPECT_TRUE(job->identity.has_value());
+}
+
+TEST(Job, OneThatIsLaunchedAsTheOnlyOneIsAlone) {
+  const auto job = job_of("dist_sync", 0, launched(0, 1));
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_FALSE(job->identity.has_value());
+}
+
+TEST(Job, Contradictions) {
+  EXPECT_EQ(error_of("dist_sync", 0, {}),
+            "--kvstore dist_sync: no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ...");
+  EXPECT_EQ(error_of("", 0, launched(0, 4)),
+            "this process is one of 4 of a job: --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together");
+  EXPECT_EQ(error_of("local", 0, launched(0, 4)),
+            "this process is one of 4 of a job, which --kvstore local leaves out: --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they "
+            "train together");
+  EXPECT_EQ(error_of("dist_sync", 2, launched(0, 3)), "--shards 2: there are 3 processes, and each has at least one shard");
+  Variables variables = launched(0, 3);
+  variables["MXC_SHARDS"] = "6";
+  EXPECT_EQ(error_of("dist_sync", 3, variables), "--shards 3: the job was launched with --shards 6");
+}
+
+}  // namespace
+}  // namespace mxc::train
