@@ -144,6 +144,11 @@ absl::Status Process::status() const {
   return failure_;
 }
 
+Traffic Process::traffic() const {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  return {sent_.load(relaxed), received_.load(relaxed), again_.load(relaxed), staleness_.load(relaxed)};
+}
+
 void Process::wake_all() {
   std::lock_guard lock(mutex_);
   changed_.notify_all();

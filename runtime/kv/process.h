@@ -42,6 +42,13 @@ struct PartOfKey {
   uint32_t weight = 0;
 };
 
+// What a process's worker has exchanged with the servers since it began.
+struct Traffic {
+  uint64_t sent = 0, received = 0;  // bytes of messages, without what encryption and TCP add
+  uint64_t again = 0;               // messages that were sent once more
+  uint64_t staleness = 0;           // the most steps that a pulled value lacked; nothing in async
+};
+
 class Process {
  public:
   // Begins to look for the scheduler.
@@ -70,6 +77,7 @@ class Process {
   // Ends the job for this reason.
   void fail(absl::Status why);
   absl::Status status() const;
+  Traffic traffic() const;
 
  private:
   struct Order {
@@ -99,6 +107,7 @@ class Process {
   CommunicationPlan plan_;
 
   std::atomic<uint64_t> step_{0};  // the last that has begun; relaxed: it is for messages alone
+  std::atomic<uint64_t> sent_{0}, received_{0}, again_{0}, staleness_{0};  // see Traffic; relaxed: they are for reports alone
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -47,6 +47,7 @@ class Process::Working {
   // A pull of a key, whose chunks come one by one.
   struct Pulling {
     char* target;
+    uint64_t step;
     size_t missing;
     Done done;
   };

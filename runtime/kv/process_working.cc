@@ -125,7 +125,7 @@ void Process::Working::push_waiting() {
 
 void Process::Working::pull(Order order) {
   const std::vector<uint32_t>& chunks = process_.plan_.of_key[order.key];
-  auto pulling = std::make_shared<Pulling>(Pulling{order.target, chunks.size(), std::move(order.done)});
+  auto pulling = std::make_shared<Pulling>(Pulling{order.target, order.step, chunks.size(), std::move(order.done)});
   for (uint32_t chunk : chunks) {
     const uint64_t ticket = next_ticket_++;
     pulls_[ticket] = {pulling, &piece_of(process_.plan_, chunk)};
@@ -137,6 +137,9 @@ void Process::Working::deliver(const Pulled& pulled) {
   auto found = pulls_.find(pulled.ticket);
   if (found == pulls_.end()) return;
   auto [pulling, piece] = std::move(found->second);
+  const bool lacks = !process_.options_.worker.consistency.is_async() && pulled.version < pulling->step;
+  if (lacks && pulling->step - pulled.version > process_.staleness_.load(std::memory_order_relaxed))
+    process_.staleness_.store(pulling->step - pulled.version, std::memory_order_relaxed);
   pulls_.erase(found);
   std::memcpy(pulling->target + piece->first * width_of(process_.plan_, *piece), pulled.value.data(), pulled.value.size());
   if (--pulling->missing == 0) pulling->done(absl::OkStatus());
@@ -159,6 +162,8 @@ void Process::Working::send() {
     const std::string frame = header_frame(process_.stamped(request.header), request.payload);
     std::vector<std::string_view> frames = {frame};
     if (!request.payload.empty()) frames.push_back(request.payload);
+    process_.sent_.fetch_add(frame.size() + request.payload.size(), std::memory_order_relaxed);
+    process_.again_.fetch_add(request.again ? 1 : 0, std::memory_order_relaxed);
     transport_->send(peers_[request.server], frames).IgnoreError();  // said again until it is answered
   }
 }
@@ -169,6 +174,7 @@ void Process::Working::take(const Arrival& arrival) {
   if (arrival.kind == Arrival::Kind::lost) return worker_.lost(server->second);
   if (arrival.kind != Arrival::Kind::message) return;
   const std::vector<std::string_view> frames(arrival.frames.begin(), arrival.frames.end());
+  for (std::string_view frame : frames) process_.received_.fetch_add(frame.size(), std::memory_order_relaxed);
   const absl::StatusOr<Message> message = parse(frames, limits_);
   if (!message.ok() || message->header.sender != server->second) return;  // what a server owes it is asked for again
   std::vector<Pulled> pulled;

@@ -229,7 +229,7 @@ bool Worker::send(Time now, Request& request) {
       pending.charged = static_cast<int64_t>(pending.payload.size());
       servers_[server].on_the_way += pending.charged;
     }
-    request = {static_cast<uint32_t>(server), pending.header, probe ? std::string_view() : std::string_view(pending.payload)};
+    request = {static_cast<uint32_t>(server), pending.header, probe ? std::string_view() : std::string_view(pending.payload), pending.sent};
     if (probe) {
       request.header.type = Type::probe;
       request.header.weight = 0;

@@ -42,6 +42,7 @@ struct Request {
   uint32_t server = 0;
   Header header;
   std::string_view payload;
+  bool again = false;  // it has been sent before
 };
 
 // A value that was pulled: lives as long as the message that brought it.

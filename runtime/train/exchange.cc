@@ -40,6 +40,7 @@ class OwnExchange : public Exchange {
   absl::Status close(const std::vector<uint64_t>&) override { return absl::OkStatus(); }
   void fail(absl::Status) override {}
   absl::Status status() const override { return absl::OkStatus(); }
+  kv::Traffic traffic() const override { return {}; }
   void stop() override {}
 
  private:
@@ -85,6 +86,7 @@ class JobExchange : public Exchange {
   }
   void fail(absl::Status why) override { process_->fail(std::move(why)); }
   absl::Status status() const override { return process_->status(); }
+  kv::Traffic traffic() const override { return process_->traffic(); }
   void stop() override { process_->stop(); }
 
  private:

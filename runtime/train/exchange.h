@@ -38,6 +38,8 @@ class Exchange {
   virtual void fail(absl::Status why) = 0;
   // Why the job has failed; ok: it has not.
   virtual absl::Status status() const = 0;
+  // What this process has exchanged; zeros if it is alone.
+  virtual kv::Traffic traffic() const = 0;
   // What is under way ends with an error.
   virtual void stop() = 0;
 };

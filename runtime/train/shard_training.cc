@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "runtime/core/layout.h"
 #include "runtime/kv/add.h"
 
@@ -144,7 +145,9 @@ absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, const
   if (absl::Status status = agree(agreement); !status.ok()) return fail(status);
   for (uint32_t key = 0; key < keys_.size(); ++key)
     if (has_tensor(key)) queue_pull(key, 0);
-  return settle();
+  absl::Status settled = settle();
+  before_ = exchange_->traffic();
+  return settled;
 }
 
 // Every rank writes its row of a table whose rows are added; so all see all, and come to the same answer.
@@ -155,11 +158,12 @@ absl::Status ShardTraining::agree(const Agreement& agreement) {
   std::vector<std::vector<char>> parts(parts_.size(), bytes_of(std::vector<int64_t>(own.size(), 0)));
   parts[0] = bytes_of(own);
   if (absl::Status status = push_now(facts_, parts, std::vector<uint32_t>(parts.size(), 1)); !status.ok()) return status;
+  // Of one's own contribution; but in a job that is not asynchronous that is everybody's.
+  if (absl::Status status = exchange_->flush(); !status.ok()) return status;
   if (job_.consistency.is_async()) {
-    if (absl::Status status = exchange_->flush(); !status.ok()) return status;
     if (absl::Status status = exchange_->barrier(); !status.ok()) return status;
   }
-  absl::Status status = pull_now(facts_, 1 + job_.consistency.staleness, reinterpret_cast<char*>(all.data()));
+  absl::Status status = pull_now(facts_, 1, reinterpret_cast<char*>(all.data()));
   if (!status.ok()) return status;
   for (size_t i = 0; i < columns; ++i) {
     for (uint32_t rank = 1; rank < job_.size; ++rank) {
@@ -331,16 +335,13 @@ absl::Status ShardTraining::settle() {
 
 absl::Status ShardTraining::collect(bool wanted) {
   if (absl::Status status = settle(); !status.ok()) return status;
-  if (job_.consistency.is_async()) {
-    absl::Status status = exchange_->flush();
-    status.Update(exchange_->barrier());
-    if (!status.ok()) return fail(status);
-  }
+  absl::Status status = exchange_->flush();
+  if (status.ok() && job_.consistency.is_async()) status = exchange_->barrier();
+  if (!status.ok()) return fail(status);
   for (uint32_t key = 0; wanted && key < keys_.size(); ++key) {
     if (keys_[key].buffer == plan::kNone) continue;
     std::vector<char> bytes(core::plain_bytes(buffer(key), 1));
-    const uint64_t step = has_tensor(key) ? steps_[key] + job_.consistency.staleness : 0;
-    if (absl::Status status = pull_now(key, step, bytes.data()); !status.ok()) return fail(status);
+    if (status = pull_now(key, steps_[key], bytes.data()); !status.ok()) return fail(status);
     core::pack(buffer(key), 1, bytes.data(), memory(key));
   }
   if (!job_.consistency.is_async()) return absl::OkStatus();
@@ -352,6 +353,15 @@ absl::Status ShardTraining::close() {
   if (absl::Status status = settle(); !status.ok()) return status;
   absl::Status closed = exchange_->close(steps_);
   return closed.ok() ? closed : fail(closed);
+}
+
+std::string ShardTraining::report() const {
+  const kv::Traffic traffic = exchange_->traffic();
+  const double steps = static_cast<double>(std::max<uint64_t>(1, steps_[measures_])) * 1e6;
+  return absl::StrCat("of ", job_.size, " processes this one has sent ", absl::StrFormat("%.3f", static_cast<double>(traffic.sent - before_.sent) / steps),
+                      " MB and received ", absl::StrFormat("%.3f", static_cast<double>(traffic.received - before_.received) / steps), " MB a step; ",
+                      job_.consistency.is_async() ? std::string() : absl::StrCat("its values lacked ", traffic.staleness, " steps at most; "),
+                      traffic.again, " messages were sent again");
 }
 
 absl::Status ShardTraining::fail(const absl::Status& why) {

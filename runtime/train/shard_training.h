@@ -39,6 +39,8 @@ class ShardTraining {
   GraphRunner* runner() { return runner_.get(); }
   const Job& job() const { return job_; }
   const Shards& shards() const { return shards_; }  // requires begin
+  // Of a job, what this process has exchanged with the others: a line for people. Requires: a step.
+  std::string report() const;
 
   // The model has its first values, those of rank 0 are everybody's from now on. `rules.updates_a_step` is settled here. Waits for all processes.
   // Error (invalid argument): they do not agree; it names the ranks. The job's failure.
@@ -103,6 +105,7 @@ class ShardTraining {
   std::vector<uint64_t> steps_;  // pushes, by key
   uint32_t measures_ = 0, facts_ = 0;  // keys
   std::vector<double> measured_before_;
+  kv::Traffic before_;  // the first step
 };
 
 }  // namespace mxc::train

@@ -287,14 +287,14 @@ absl::StatusOr<Agreement> Training::agreement() const {
   std::string text = absl::StrCat(progress_.schedule, " ", progress_.warmup, " ", options_.steps, " ", options_.checkpoint_dir.empty());
   for (const auto& [name, value] : progress_.hypers) absl::StrAppendFormat(&text, " %s %a", name, value);
   settings = mixed(settings, text.data(), text.size());
-  return Agreement{{"the program (a number for it)", static_cast<int64_t>(program)},
+  return Agreement{{"the program (a number for it)", static_cast<int64_t>(program >> 1)},
                    {"the number of training samples", progress_.samples},
-                   {"the data (a number for some samples)", static_cast<int64_t>(data)},
+                   {"the data (a number for some samples)", static_cast<int64_t>(data >> 1)},
                    {"--batch", progress_.batch},
                    {"--epochs", progress_.epochs},
                    {"--seed", static_cast<int64_t>(progress_.seed)},
                    {"the step to begin with", progress_.step},
-                   {"the schedule, --steps, --checkpoint-dir or a hyper-parameter (a number for all)", static_cast<int64_t>(settings)}};
+                   {"the schedule, --steps, --checkpoint-dir or a hyper-parameter (a number for all)", static_cast<int64_t>(settings >> 1)}};
 }
 
 absl::Status Training::begin_shards() {
@@ -488,6 +488,7 @@ absl::StatusOr<bool> Training::run_epochs() {
     display_->say("interrupted before the first step; nothing was saved");
     return true;
   }
+  if (shards_ != nullptr && job_.size > 1 && progress_.step > first_step) display_->say(shards_->report());
   if (shards_ != nullptr) {
     if (absl::Status status = shards_->collect(speaks()); !status.ok()) return status;
   }

@@ -1,6 +1,9 @@
 """The standard trainer by several shards and in jobs of several processes: the same bits on any number of them, what rank 0 shows, what is refused,
 and what happens when a process dies.
 
+Who hears that a job has failed has three seconds to say so before mxc launch ends it. How long that takes on a busy machine is not what is tested: what is said
+must be right, and the exit code.
+
 Usage: trainer_jobs_test.py ROOT BUILD [unittest arguments]. MNIST is looked for in ROOT/../shared; a test that needs it is skipped without it.
 """
 import json
@@ -103,6 +106,11 @@ class Digits(Jobs):
         self.assertEqual([line[:3] for line in lines], ["[0]"] * len(lines))
         self.assertRegex(lines[0], r"\[0\] epoch +train loss +train accuracy +test loss +test accuracy +seconds")
         self.assertEqual(shown.stderr, "")
+        report = re.fullmatch(r"\[0\] of 3 processes this one has sent ([0-9.]+) MB and received ([0-9.]+) MB a step; "
+                              r"its values lacked 0 steps at most; \d+ messages were sent again", lines[-2] if "saved" in lines[-1] else lines[-1])
+        parameters = sum(array.size * 4 for name, array in safetensors_file.read(self.folder / "m")[0].items() if "/" not in name) / 1e6
+        for bytes_a_step in report.groups():  # headers and acknowledgements are in it
+            self.assertTrue(parameters <= float(bytes_a_step) < 1.05 * parameters, (report, parameters))
         events = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
         self.assertEqual((events[0]["shards"], events[0]["processes"]), (3, 3))
         self.assertEqual([event["n"] for event in events if event["event"] == "step"][:15], [96] * 14 + [1438 - 14 * 96])
@@ -131,7 +139,7 @@ class Digits(Jobs):
             ([*train, "--kvstore", "dist_bounded:x"], 2, "digits: error: --kvstore: 'dist_bounded:x': a number of steps from 0 to 1000 is expected"),
             ([*train, "--shards", "0"], 2, "digits: error: --shards: expected a whole number from 1 to 1048576, not '0'"),
             ([*train, "--kvstore", "dist_sync"], 1, "digits: error: --kvstore dist_sync: no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ...\n"),
-            ([MXC, "launch", "-n", 2, *train], 1, "[0] digits: error: this process is one of 2 of a job: --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together\n"),
+            ([MXC, "launch", "-n", 2, *train], 1, "digits: error: this process is one of 2 of a job: --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together\n"),
             ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--shards", 1], 1, "--shards 1: there are 2 processes, and each has at least one shard\n"),
         ):
             with self.subTest(command=command[1:]):
@@ -157,10 +165,10 @@ class Digits(Jobs):
                 script.write_text(f"#!/bin/sh\ncase $MXC_RANK in 1) data='{data['1']}';; *) data='{data['0']}';; esac\nexec {self.program('digits')} {words} --kvstore dist_sync\n")
                 script.chmod(0o755)
                 errors = self.run_command(MXC, "launch", "-n", 2, script, code=1).stderr.splitlines()
-                self.assertEqual(len(errors), 3, errors)
-                for line in errors[:2]:
+                self.assertIn(len(errors), (2, 3), errors)  # whoever is too slow to say it is ended
+                for line in errors[:-1]:
                     self.assertIn(f"rank 1 and rank 0 do not train the same: {difference}", line)
-                self.assertRegex(errors[2], r"mxc: error: rank \d \(process \d+\) ended with exit code 1")
+                self.assertRegex(errors[-1], r"mxc: error: rank \d \(process \d+\) ended with exit code 1")
 
     def test_a_fault_of_one_is_told_to_all(self):
         script = self.folder / "missing.sh"
@@ -169,7 +177,8 @@ class Digits(Jobs):
         shutil.copy(ROOT / "examples/data/digits.csv.gz", self.folder / "data0.csv")
         errors = self.run_command(MXC, "launch", "-n", 2, script, code=1).stderr
         self.assertIn("[1] digits: error: data1.csv: No such file or directory", errors)
-        self.assertRegex(errors, r"\[0\] digits: error: rank 1 \(host \S+, process \d+\): data1.csv: No such file or directory")
+        for line in re.findall(r"^\[0\].*", errors, re.M):  # it may be too slow to say it
+            self.assertRegex(line, r"\[0\] digits: error: rank 1 \(host \S+, process \d+\): data1.csv: No such file or directory$")
 
     def signalled(self, send, saved):
         """Sends a signal to rank 1 of a job of three in its third epoch. Returns its process, what was shown as errors, and the exit code."""
@@ -198,9 +207,9 @@ class Digits(Jobs):
         victim, errors, code = self.signalled(signal.SIGKILL, "never")
         self.assertEqual(code, 128 + 9)
         self.assertIn(f"mxc: error: rank 1 (process {victim}) was ended by signal 9 (Killed)\n", errors)
-        for rank in (0, 2):
-            self.assertRegex(errors, rf"\[{rank}\] digits: error: rank 1 \(host \S+, process {victim}\) is gone: its connection has ended; "
-                                     r"the last step that it began was \d+\n")
+        for line in re.findall(r"^\[[02]\].*", errors, re.M):  # they have three seconds to say it
+            self.assertRegex(line, rf"\[[02]\] digits: error: rank 1 \(host \S+, process {victim}\) is gone: its connection has ended; "
+                                   r"the last step that it began was \d+$")
         self.assertFalse((self.folder / "never").exists())
 
 

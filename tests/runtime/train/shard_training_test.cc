@@ -134,6 +134,7 @@ class WatchedExchange : public Exchange {
   absl::Status close(const std::vector<uint64_t>&) override { return absl::OkStatus(); }
   void fail(absl::Status) override {}
   absl::Status status() const override { return absl::OkStatus(); }
+  kv::Traffic traffic() const override { return {}; }
   void stop() override {}
 
  private:
