@@ -1,12 +1,13 @@
 #!/bin/bash
 # Builds everything and runs the tests.
-#   scripts/test.sh          all tests but the long ones; the runtime's also under AddressSanitizer, UBSan and ThreadSanitizer
+#   scripts/test.sh          all tests but the long ones; the runtime's also under AddressSanitizer, UBSan and ThreadSanitizer, the memory
+#                            planner's under the first two
 #   scripts/test.sh --fast   those for daily work: under two minutes once it is built
 #   scripts/test.sh --long   the long ones too
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-}
-case "$mode" in ""|--fast|--long) ;; *) sed -n '2,5p' "$0"; exit 2 ;; esac
+case "$mode" in ""|--fast|--long) ;; *) sed -n '2,6p' "$0"; exit 2 ;; esac
 scripts/install-deps.sh --tests
 [ -d ../shared ] || echo "NOTE: ../shared is absent: the tests that need its data are SKIPPED"
 
