@@ -189,8 +189,10 @@ bool checkLibraryOptions(const CompileOptions& options, DiagnosticPrinter& print
   if (options.multiversion && (options.cpu != "native" || !target || std::string_view(target->name) != "x86_64-linux-gnu"))
     return fail("--multiversion is of x86-64 alone and chooses the processors itself: it goes with no -mcpu and no other --target");
   if (library && options.check_finite) return fail("--check-finite is a matter of the standard trainer, which a library does not have");
-  if (library && options.output == "-" && options.emit != Emit::header)
-    return fail("a library comes with headers beside it: it cannot go to standard output");
+  llvm::sys::fs::file_status status;
+  bool device = !options.output.empty() && !llvm::sys::fs::status(options.output, status) && llvm::sys::fs::is_other(status);
+  if (library && (options.output == "-" || device) && options.emit != Emit::header)
+    return fail("a library comes with headers beside it: it cannot go to " + std::string(device ? "a device" : "standard output"));
   if (library && options.output.find_first_of("\"\\\n") != std::string::npos)
     return fail("-o " + options.output + ": the library's headers include each other by a name in which '\"', '\\' and ends of lines have no place");
   return true;
