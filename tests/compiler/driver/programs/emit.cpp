@@ -28,7 +28,7 @@
 // INSPECT: model {{ *}}net
 // INSPECT: graph train
 // INFO: net
-// JSON: ['train', 'eval', 'infer', 'init']
+// JSON: ['train', 'eval', 'infer', 'init', 'gradients', 'update']
 // STEPS: step 0 {{.*}}: cpu kernel {{[0-9]+}}, grid (n / 4 rounded up), 48 flops{{$}}
 // STEPS: buffers
 // ADAM: beta1 {{ *}}0.9
