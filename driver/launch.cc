@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -31,7 +32,38 @@ namespace {
 constexpr auto kTimeToCome = std::chrono::seconds(20);        // of the scheduler, which comes before the program's own main
 constexpr auto kTimeToEnd = std::chrono::milliseconds(2500);  // of those who have heard that the job has failed
 constexpr auto kTimeToDie = std::chrono::milliseconds(500);   // after SIGTERM
+constexpr int kInterrupted = 130;  // exit code of a worker that has stopped because it was asked to, as the standard trainer's
 constexpr int kLookMilliseconds = 20;                         // between looks at who has ended
+
+// The first SIGINT or SIGTERM is for the workers, who may want to save: it is handed on, and mxc waits for them. After it mxc's own handlers are back: the
+// next ends mxc, and all with it. One at a time: what a handler writes is global.
+volatile std::sig_atomic_t stop_signal = 0;
+struct sigaction before_stop[2];
+constexpr int kStopSignals[] = {SIGINT, SIGTERM};
+
+class StopSignals {
+ public:
+  StopSignals() {
+    stop_signal = 0;
+    struct sigaction action = {};
+    action.sa_handler = [](int number) {
+      stop_signal = number;
+      restore();
+    };
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < 2; ++i) sigaction(kStopSignals[i], nullptr, &before_stop[i]);
+    for (size_t i = 0; i < 2; ++i)
+      if (before_stop[i].sa_handler != SIG_IGN) sigaction(kStopSignals[i], &action, nullptr);
+  }
+  ~StopSignals() { restore(); }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  static void restore() {
+    for (size_t i = 0; i < 2; ++i) sigaction(kStopSignals[i], &before_stop[i], nullptr);
+  }
+};
 
 // A pipe's reading end, cut into lines.
 class Lines {
@@ -142,6 +174,7 @@ class Job {
     if (child.process == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(127);
+      setpgid(0, 0);  // a terminal's Ctrl-C reaches it once, through mxc
       for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_DFL);
       dup2(out[1], STDOUT_FILENO);
       dup2(err[1], STDERR_FILENO);
@@ -240,7 +273,7 @@ class Job {
     if (exit_code_ != 0) return;
     exit_code_ = code_of(*child.status);
     failed_at_ = Clock::now();
-    const int signal = WIFSIGNALED(*child.status) ? WTERMSIG(*child.status) : 0;
+    const int signal = signal_ = WIFSIGNALED(*child.status) ? WTERMSIG(*child.status) : 0;
     const std::string how = signal ? "was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")"
                                    : "ended with exit code " + std::to_string(exit_code_);
     first_ = who + " (process " + std::to_string(child.process) + ") " + how;
@@ -248,6 +281,7 @@ class Job {
 
   void watch() {
     bool told = false;
+    int handed_on = 0;
     while (true) {
       std::vector<pollfd> wait;
       for (Child& child : workers_) {
@@ -255,6 +289,10 @@ class Job {
         if (child.err->open()) wait.push_back({child.err->descriptor(), POLLIN, 0});
       }
       poll(wait.data(), wait.size(), kLookMilliseconds);
+      if (stop_signal != 0 && handed_on == 0) {
+        handed_on = stop_signal;
+        for (Child& child : workers_) end(child, handed_on);
+      }
       note_ends();
       show_all();
       if (std::all_of(workers_.begin(), workers_.end(), [](const Child& child) { return child.status.has_value(); })) break;
@@ -268,7 +306,9 @@ class Job {
       }
     }
     show_all();
-    if (exit_code_ != 0) printer_.error(Fault::input, first_);
+    if (handed_on != 0 && signal_ == handed_on) raise(handed_on);  // they have not heeded it, and neither does mxc
+    const bool as_asked = handed_on != 0 && exit_code_ == kInterrupted;
+    if (exit_code_ != 0 && !as_asked) printer_.error(Fault::input, first_);
   }
 
   const LaunchOptions& options_;
@@ -278,12 +318,16 @@ class Job {
   Child scheduler_;
   std::vector<Child> workers_;
   int exit_code_ = 0;
+  int signal_ = 0;  // that ended the first that failed; 0: none did
   Clock::time_point failed_at_;
   std::string first_;  // who failed first, and how
 };
 
 }  // namespace
 
-int launch(const LaunchOptions& options, DiagnosticPrinter& printer) { return Job(options, printer).run(); }
+int launch(const LaunchOptions& options, DiagnosticPrinter& printer) {
+  const StopSignals stop;
+  return Job(options, printer).run();
+}
 
 }  // namespace mxc::driver

@@ -18,7 +18,7 @@ struct LaunchOptions {
 
 // Runs the job to its end; lines that workers write come out behind their rank, as "[2] line". When a worker fails, the others have a few
 // seconds to say why they end, and are ended then. Returns the exit code: 0 if all workers' are; else that of the one that failed first,
-// 128 + N if signal N ended it. What cannot be started is an error of `printer`.
+// 128 + N if signal N ended it. A first SIGINT or SIGTERM is handed on to the workers; if one of them is ended by it, so is this process. What cannot be started is an error of `printer`.
 int launch(const LaunchOptions& options, DiagnosticPrinter& printer);
 
 }  // namespace mxc::driver

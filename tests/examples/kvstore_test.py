@@ -142,7 +142,7 @@ class Launch(unittest.TestCase):
         self.assertEqual(code, 128 + 9)
         self.assertIn(f"mxc: error: rank 1 (process {victim}) was ended by signal 9 (Killed)\n", errors)
         for rank in (0, 2):
-            self.assertRegex(errors, rf"\[{rank}\] .*kvstore_digits.cpp:\d+:\d+: error: pull: key '.*': rank 1 \(host \S+, process {victim}\) "
+            self.assertRegex(errors, rf"\[{rank}\] .*kvstore_digits.cpp:\d+:\d+: error: (push|pull): key '.*': rank 1 \(host \S+, process {victim}\) "
                                      r"is gone: its connection has ended; the last step that it began was \d+\n")
 
     def test_without_its_scheduler_a_job_ends(self):
@@ -150,7 +150,7 @@ class Launch(unittest.TestCase):
         self.assertLess(took, 5)
         self.assertEqual(code, 128 + 9)
         self.assertIn(f"mxc: error: the job's scheduler (process {victim}) was ended by signal 9 (Killed)\n", errors)
-        self.assertRegex(errors, r"\[0\] .* error: pull: key '.*': the scheduler at tcp://127.0.0.1:\d+ is gone\n")
+        self.assertRegex(errors, r"\[0\] .* error: (push|pull): key '.*': the scheduler at tcp://127.0.0.1:\d+ is gone\n")
 
     def test_nothing_outlives_mxc(self):
         program = self.program("digits")

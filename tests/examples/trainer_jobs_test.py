@@ -188,8 +188,9 @@ class Digits(Jobs):
         for line in re.findall(r"^\[0\].*", errors, re.M):  # it may be too slow to say it
             self.assertRegex(line, r"\[0\] digits: error: rank 1 \(host \S+, process \d+\): data1.csv: No such file or directory$")
 
-    def signalled(self, send, saved):
-        """Sends a signal to rank 1 of a job of three in its third epoch. Returns its process, what was shown as errors, and the exit code."""
+    def signalled(self, send, saved, to_mxc=False):
+        """Sends a signal to rank 1 of a job of three in its third epoch, or to mxc. Returns the process of rank 1, what was shown as errors, and the exit
+        code."""
         job = subprocess.Popen([MXC, "launch", "-n", "3", self.program("digits"), "train", "--data", DIGITS, "--threads", "1", "--kvstore", "dist_sync",
                                 "--epochs", "1000000", "--save", saved], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
         try:
@@ -197,15 +198,17 @@ class Digits(Jobs):
                 self.assertIsNone(job.poll())
             children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
             rank_1 = next(p for p in children if b"MXC_RANK=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
-            os.kill(int(rank_1), send)
+            os.kill(job.pid if to_mxc else int(rank_1), send)
             _, errors = job.communicate(timeout=LIMIT)
         finally:
             job.kill()
         return rank_1, errors, job.returncode
 
     def test_an_interrupt_of_one_stops_all_at_one_step(self):
-        _, _, code = self.signalled(signal.SIGINT, "stopped")
-        self.assertEqual(code, 130)
+        for to_mxc, send in ((False, signal.SIGINT), (True, signal.SIGTERM), (True, signal.SIGINT)):
+            _, errors, code = self.signalled(send, "stopped", to_mxc)
+            self.assertEqual(code, 130)
+            self.assertEqual(errors == "", to_mxc)  # else mxc wonders
         end = int(safetensors_file.read(self.folder / "stopped")[1]["step"]) + 5
         self.train("digits", 2, "ended", "--kvstore", "dist_sync", "--resume", "stopped", "--steps", end)
         self.train("digits", 0, "whole", "--shards", 3, "--epochs", 1000000, "--steps", end)
