@@ -154,6 +154,8 @@ class CpuKernelBuilder final : public KernelBuilder {
   mlir::Value combineValues(Combine combine, mlir::Value a, mlir::Value b);
   mlir::Value combineLane(Combine combine, mlir::Value accumulator, mlir::Value value, mlir::Value lane);
   mlir::Value carriedAccumulators(Combine combine, mlir::Type element);
+  llvm::SmallVector<mlir::Value> reduceBlocks(llvm::ArrayRef<Combine> combine, mlir::Value count, llvm::SmallVector<mlir::Value> state,
+                                              const LoopFn& chunk);
   mlir::Value horizontal(Combine combine, mlir::Value vector);
   void contractGeneric(const Contract& c);
   // One vector of c's results, at `p` of its parallel loops.

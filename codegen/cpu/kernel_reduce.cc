@@ -14,6 +14,10 @@ namespace {
 // Static inner loops up to this count are written out.
 constexpr int64_t kUnroll = 5;
 
+// Chunks of a run that a sum of f32 adds up in f32; what such blocks give is added up in f64. So many that a block's rounding is no matter, and
+// that shorter runs have none of this.
+constexpr int64_t kBlockChunks = 64;
+
 }  // namespace
 
 TypedAttr CpuKernelBuilder::identityOf(Combine combine, Type element) {
@@ -138,8 +142,34 @@ Value CpuKernelBuilder::combineLane(Combine combine, Value accumulator, Value va
   return b_.create<arith::SelectOp>(loc_, here, combineValues(combine, accumulator, spread), accumulator);
 }
 
+// The chunks [0, count) of a long run, a block of kBlockChunks after another. The first goes on from `state`, so that a run of one block is what it
+// is without blocks.
+SmallVector<Value> CpuKernelBuilder::reduceBlocks(ArrayRef<Combine> combine, Value count, SmallVector<Value> state, const LoopFn& chunk) {
+  auto isLong = [&](size_t i) { return combine[i] == Combine::sum && getElementTypeOrSelf(state[i].getType()).isF32(); };
+  auto narrow = cast<VectorType>(state[0].getType());
+  auto wide = VectorType::get(narrow.getShape(), b_.getF64Type());
+  auto blockEnd = [&](Value first) {
+    return b_.create<arith::MinSIOp>(loc_, count, b_.create<arith::AddIOp>(loc_, first, constant(kBlockChunks)));
+  };
+  state = loop(constant(0), blockEnd(constant(0)), 1, state, chunk);
+  SmallVector<Value> totals = state;
+  for (size_t i = 0; i < state.size(); ++i)
+    if (isLong(i)) totals[i] = b_.create<arith::ExtFOp>(loc_, wide, state[i]);
+  totals = loop(constant(kBlockChunks), count, kBlockChunks, totals, [&](Value first, ValueRange before) {
+    SmallVector<Value> inner(before);
+    for (size_t i = 0; i < inner.size(); ++i)
+      if (isLong(i)) inner[i] = identity(combine[i], b_.getF32Type(), narrow.getNumElements());
+    inner = loop(first, blockEnd(first), 1, inner, chunk);
+    for (size_t i = 0; i < inner.size(); ++i)
+      if (isLong(i)) inner[i] = b_.create<arith::AddFOp>(loc_, before[i], b_.create<arith::ExtFOp>(loc_, wide, inner[i]));
+    return inner;
+  });
+  for (size_t i = 0; i < state.size(); ++i) state[i] = isLong(i) ? Value(b_.create<arith::TruncFOp>(loc_, narrow, totals[i])) : totals[i];
+  return state;
+}
+
 // One vector accumulator each. Element i of the last range goes to lane i mod lanes, whether the extent is static or known at run time
-// only; a short static extent needs no more lanes than its elements, since the others would add nothing to the tree.
+// only; a short static extent needs no more lanes than its elements, since the others would add nothing to the tree. Long sums: reduceBlocks.
 SmallVector<Value> CpuKernelBuilder::reduceVector(ArrayRef<Combine> combine, ArrayRef<Range> ranges, const ReduceFn& body) {
   Extent last = ranges.back().extent;
   size_t count = combine.size();
@@ -184,10 +214,11 @@ SmallVector<Value> CpuKernelBuilder::reduceVector(ArrayRef<Combine> combine, Arr
     Value total = extentValue(last);
     Value chunkCount = b_.create<arith::DivUIOp>(loc_, total, constant(lanes_));
     int64_t chunks = last.size / lanes_;
-    if (last.isBatch() || chunks > 1)
-      state = loop(constant(0), chunkCount, 1, state, [&](Value chunk, ValueRange s) {
-        return step(outer, newLoop(chunk, chunks + 1) * lanes_, lanes_, SmallVector<Value>(s));
-      });
+    auto chunkStep = [&](Value chunk, ValueRange s) { return step(outer, newLoop(chunk, chunks + 1) * lanes_, lanes_, SmallVector<Value>(s)); };
+    if (chunks > kBlockChunks)
+      state = reduceBlocks(combine, chunkCount, state, chunkStep);
+    else if (last.isBatch() || chunks > 1)
+      state = loop(constant(0), chunkCount, 1, state, chunkStep);
     else if (chunks == 1)
       state = step(outer, Index(0), lanes_, state);
     if (last.isBatch()) {

@@ -3,6 +3,7 @@
 
 #include "mxc/data.h"
 #include "mxc/device.h"
+#include "mxc/engine.h"
 #include "mxc/error.h"
 #include "mxc/executor.h"
 #include "mxc/kvstore.h"

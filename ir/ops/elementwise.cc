@@ -137,6 +137,30 @@ LogicalResult SquareOp::buildGradient(GradientBuilder& g) {
   return g.set(0, g.mul(g.mul(g.constant(2, g.dy()), g.dy()), getInput())), success();
 }
 
+Values SignOp::body(Body& b, ValueRange x) {
+  Value zero = b.constant(0, x[0]);
+  Value rest = b.select(b.eq(x[0], zero), zero, x[0]);  // 0, or a NaN
+  return {b.select(b.gt(x[0], zero), b.constant(1, x[0]), b.select(b.lt(x[0], zero), b.constant(-1, x[0]), rest))};
+}
+LogicalResult SignOp::buildGradient(GradientBuilder&) { return success(); }
+
+Values FloorOp::body(Body& b, ValueRange x) { return {isFloat(x[0]) ? b.floor(x[0]) : x[0]}; }
+LogicalResult FloorOp::buildGradient(GradientBuilder&) { return success(); }
+
+Values CeilOp::body(Body& b, ValueRange x) { return {isFloat(x[0]) ? b.neg(b.floor(b.neg(x[0]))) : x[0]}; }
+LogicalResult CeilOp::buildGradient(GradientBuilder&) { return success(); }
+
+// The distance to the number below is exact where it matters. A zero has the sign of x.
+Values RoundOp::body(Body& b, ValueRange x) {
+  if (!isFloat(x[0])) return {x[0]};
+  Value half = b.constant(0.5, x[0]), zero = b.constant(0, x[0]), below = b.floor(x[0]), distance = b.sub(x[0], below);
+  Value halved = b.mul(below, half), odd = b.ne(halved, b.floor(halved));
+  Value up = b.logicalOr(b.gt(distance, half), b.logicalAnd(b.eq(distance, half), odd));
+  Value rounded = b.add(below, b.select(up, b.constant(1, x[0]), zero));
+  return {b.select(b.eq(rounded, zero), b.mul(x[0], zero), rounded)};
+}
+LogicalResult RoundOp::buildGradient(GradientBuilder&) { return success(); }
+
 Values ErfOp::body(Body& b, ValueRange x) { return {b.erf(x[0])}; }
 LogicalResult ErfOp::buildGradient(GradientBuilder& g) {
   Value x = getInput();
@@ -210,7 +234,25 @@ LogicalResult DivOp::buildGradient(GradientBuilder& g) {
   return success();
 }
 
-Values PowOp::body(Body& b, ValueRange x) { return {b.pow(x[0], x[1])}; }
+// By squaring, one bit of the exponent after the other.
+static Value powerOfIntegers(Body& b, Value a, Value exponent) {
+  b.match(a, exponent);
+  Value zero = b.constant(0, a), one = b.constant(1, a), minusOne = b.constant(-1, a);
+  auto isOdd = [&](Value x) { return b.ne(b.builder.create<arith::AndIOp>(b.loc, x, one), zero); };
+  Value result = one, square = a, bits = exponent;
+  for (unsigned bit = 0; bit + 1 < elementType(a.getType()).getIntOrFloatBitWidth(); ++bit) {
+    if (bit > 0) {
+      square = b.mul(square, square);
+      bits = b.builder.create<arith::ShRUIOp>(b.loc, bits, one);
+    }
+    result = b.select(isOdd(bits), b.mul(result, square), result);
+  }
+  Value ofMinusOne = b.select(isOdd(exponent), minusOne, one);
+  Value inverse = b.select(b.eq(a, one), one, b.select(b.eq(a, minusOne), ofMinusOne, zero));
+  return b.select(b.lt(exponent, zero), inverse, result);
+}
+
+Values PowOp::body(Body& b, ValueRange x) { return {isFloat(x[0]) ? b.pow(x[0], x[1]) : powerOfIntegers(b, x[0], x[1])}; }
 LogicalResult PowOp::buildGradient(GradientBuilder& g) {
   Value a = getA(), exponent = getB();
   if (g.wants(0)) {
@@ -220,6 +262,26 @@ LogicalResult PowOp::buildGradient(GradientBuilder& g) {
     g.set(0, g.mul(g.dy(), g.mul(exponent, lower)));
   }
   if (g.wants(1)) g.set(1, g.mul(g.dy(), g.mul(getOutput(), g.make<LogOp>({a}))));
+  return success();
+}
+
+// The remainder of the division that rounds towards zero; where its sign is not that of b, b more.
+Values ModuloOp::body(Body& b, ValueRange x) {
+  Value dividend = x[0], divisor = x[1];
+  b.match(dividend, divisor);
+  Value zero = b.constant(0, divisor);
+  bool isWhole = !isFloat(divisor);
+  Value rest = isWhole ? b.sub(dividend, b.mul(b.div(dividend, divisor), divisor))
+                       : Value(b.builder.create<arith::RemFOp>(b.loc, dividend, divisor));
+  Value negative = b.lt(divisor, zero);
+  Value moved = b.select(b.ne(b.lt(rest, zero), negative), b.add(rest, divisor), rest);
+  Value none = isWhole ? zero : b.select(negative, b.constant(-0.0, divisor), zero);
+  Value result = b.select(b.eq(rest, zero), none, moved);
+  return {isWhole ? b.select(b.eq(divisor, zero), zero, result) : result};
+}
+LogicalResult ModuloOp::buildGradient(GradientBuilder& g) {
+  if (g.wants(0)) g.set(0, g.dy());
+  if (g.wants(1)) g.set(1, g.neg(g.mul(g.dy(), g.make<FloorOp>({g.div(getA(), getB())}))));
   return success();
 }
 

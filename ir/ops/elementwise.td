@@ -51,6 +51,10 @@ def Mx_AbsOp : Mx_Unary<"abs", "|x|; gradient 0 at 0">;
 def Mx_SqrtOp : Mx_FloatUnary<"sqrt", "square root", 5>;
 def Mx_RsqrtOp : Mx_FloatUnary<"rsqrt", "1 / sqrt(x)", 5>;
 def Mx_SquareOp : Mx_Unary<"square", "x * x">;
+def Mx_SignOp : Mx_Unary<"sign", "-1, 0 or 1; of NaN NaN; gradient 0", 2>;
+def Mx_FloorOp : Mx_Unary<"floor", "the next whole number below or at x; gradient 0">;
+def Mx_CeilOp : Mx_Unary<"ceil", "the next whole number above or at x; gradient 0">;
+def Mx_RoundOp : Mx_Unary<"round", "the nearest whole number, halves to the even one; gradient 0", 5>;
 def Mx_ErfOp : Mx_FloatUnary<"erf", "error function", 20>;
 def Mx_SinOp : Mx_FloatUnary<"sin", "sine", 20>;
 def Mx_CosOp : Mx_FloatUnary<"cos", "cosine", 20>;
@@ -83,8 +87,12 @@ def Mx_SubOp : Mx_Binary<"sub", "a - b"> { let hasFolder = 1; }
 def Mx_MulOp : Mx_Binary<"mul", "a * b"> { let hasFolder = 1; }
 def Mx_DivOp : Mx_Binary<"div", "a / b"> { let hasFolder = 1; }
 def Mx_PowOp : Mx_Binary<"pow", "a to the b; a < 0 needs a whole b, and the gradient in b a > 0"> {
+  let description = [{Integers wrap around; to a negative power they are 1 / a to the -b, towards zero.}];
   let extraClassDeclaration = "int64_t cost() { return 40; }";
-  let extraClassDefinition = mxFloatRules;
+}
+def Mx_ModuloOp : Mx_Binary<"modulo", "what division of a by b, rounded down, leaves: it has the sign of b"> {
+  let description = [{Of integers 0 if b is 0.}];
+  let extraClassDeclaration = "int64_t cost() { return 20; }";
 }
 def Mx_MaximumOp : Mx_Binary<"maximum", "the larger; at a tie the gradient goes to a">;
 def Mx_MinimumOp : Mx_Binary<"minimum", "the smaller; at a tie the gradient goes to a">;

@@ -26,11 +26,22 @@ PhiloxKey keyOf(KernelBuilder& k, Value seed, Value step, int64_t stream) {
   return philoxKey(b, seedNumber, stepNumber, stream);
 }
 
+// The largest number of a floating type that is less than `x`.
+double largestBelow(double x, Type element) {
+  APFloat number(x);
+  bool inexact;
+  number.convert(cast<FloatType>(element).getFloatSemantics(), APFloat::rmTowardNegative, &inexact);
+  if (!inexact) number.next(/*nextDown=*/true);
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+  return number.convertToDouble();
+}
+
 }  // namespace
 
 LogicalResult RandomUniformOp::inferTypes() { return setResult(*this, 0, cast<RankedTensorType>(getTo())), success(); }
 LogicalResult RandomUniformOp::buildGradient(GradientBuilder&) { return success(); }
 bool RandomUniformOp::canOverwrite(unsigned, unsigned) { return false; }
+// Rounding may make `high` of a number below it: that becomes the largest number below it.
 LogicalResult RandomUniformOp::lower(KernelBuilder& k) {
   Type element = rankedType(getOutput()).getElementType();
   k.forall(getOutput(), [&](At p) {
@@ -39,7 +50,8 @@ LogicalResult RandomUniformOp::lower(KernelBuilder& k) {
     Body b = k.body();
     double low = getLow().convertToDouble(), high = getHigh().convertToDouble();
     Value scaled = b.mul(randomUniform(b, key, number, element), b.constant(high - low, element));
-    k.store(getOutput(), p, b.add(scaled, b.constant(low, element)));
+    Value shifted = b.add(scaled, b.constant(low, element));
+    k.store(getOutput(), p, b.min(shifted, b.constant(largestBelow(high, element), element)));
   });
   return success();
 }

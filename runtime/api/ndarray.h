@@ -250,19 +250,30 @@ class ArrayOperand {
   Here where;
 };
 
-// ---- Arithmetic. Integers wrap around; an integer divided by 0 is 0.
+// ---- Arithmetic. Integers wrap around; an integer divided by 0 is 0, and so is its remainder.
 NDArray operator+(ArrayOperand a, ArrayOperand b);
 NDArray operator-(ArrayOperand a, ArrayOperand b);
 NDArray operator*(ArrayOperand a, ArrayOperand b);
 NDArray operator/(ArrayOperand a, ArrayOperand b);
 NDArray operator-(ArrayOperand a);
+// Of integers the exponent is one, at least 0 if it is a number; in an array a negative one counts as 1 / a to the -b, towards zero.
 NDArray pow(ArrayOperand a, ArrayOperand b, Here here = Here::current());
+// The remainder with the sign of b, as Python's and NumPy's %.
+NDArray modulo(ArrayOperand a, ArrayOperand b, Here here = Here::current());
+inline NDArray operator%(ArrayOperand a, ArrayOperand b) {
+  const Here here = a.where;
+  return modulo(std::move(a), std::move(b), here);
+}
 NDArray maximum(ArrayOperand a, ArrayOperand b, Here here = Here::current());
 NDArray minimum(ArrayOperand a, ArrayOperand b, Here here = Here::current());
 // The names of `mxc ops` for one array: "exp", "tanh", ...
 NDArray unary(const char* op, NDArray x, Here here = Here::current());
 inline NDArray neg(NDArray x, Here here = Here::current()) { return unary("neg", std::move(x), here); }
 inline NDArray abs(NDArray x, Here here = Here::current()) { return unary("abs", std::move(x), here); }
+inline NDArray sign(NDArray x, Here here = Here::current()) { return unary("sign", std::move(x), here); }    // -1, 0 or 1; NaN of NaN
+inline NDArray floor(NDArray x, Here here = Here::current()) { return unary("floor", std::move(x), here); }  // integers stay as they are
+inline NDArray ceil(NDArray x, Here here = Here::current()) { return unary("ceil", std::move(x), here); }
+inline NDArray round(NDArray x, Here here = Here::current()) { return unary("round", std::move(x), here); }  // halves to the even one
 inline NDArray square(NDArray x, Here here = Here::current()) { return unary("square", std::move(x), here); }
 inline NDArray exp(NDArray x, Here here = Here::current()) { return unary("exp", std::move(x), here); }
 inline NDArray log(NDArray x, Here here = Here::current()) { return unary("log", std::move(x), here); }

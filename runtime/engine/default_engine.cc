@@ -18,9 +18,7 @@ namespace {
 std::atomic<Engine*> current{nullptr};
 
 std::unique_ptr<Engine> make_engine() {
-  Engine::Options options;
-  options.threads[static_cast<int>(Lane::compute)] = std::clamp(core::available_cpus(), 1, 256);
-  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::create(options);
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::create(default_options());
   if (!engine.ok()) engine = Engine::create({.naive = true});  // needs no threads and so cannot fail
   return *std::move(engine);
 }
@@ -29,6 +27,24 @@ std::unique_ptr<Engine> make_engine() {
 void wait_at_exit() { current.load(std::memory_order_acquire)->wait_all().IgnoreError(); }
 
 }  // namespace
+
+Engine::Options default_options() {
+  Engine::Options options;
+  options.threads[static_cast<int>(Lane::compute)] = std::clamp(core::available_cpus(), 1, 256);
+  return options;
+}
+
+absl::Status make_default_engine(const Engine::Options& options) {
+  absl::StatusOr<std::unique_ptr<Engine>> made = Engine::create(options);
+  if (!made.ok()) return made.status();
+  Engine* none = nullptr;
+  if (!current.compare_exchange_strong(none, made->get(), std::memory_order_acq_rel)) {
+    return absl::FailedPreconditionError("the engine is at work already: choose it before anything uses it");
+  }
+  std::atexit(wait_at_exit);
+  (void)made->release();
+  return absl::OkStatus();
+}
 
 Engine& default_engine() {
   Engine* engine = current.load(std::memory_order_acquire);

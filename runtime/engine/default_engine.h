@@ -14,6 +14,10 @@ namespace mxc::engine {
 // Threads: callable from any, also at once.
 Engine& default_engine();
 
+// What it is made with unless somebody has said otherwise; and making it with other options. Error: it is there already; as of Engine::create.
+Engine::Options default_options();
+absl::Status make_default_engine(const Engine::Options& options);
+
 // What failed on it without anybody having been told, once all that is queued has ended: a line for the user; null if nothing did. The text stays
 // until the next call. Called at the end of `main`, when no other thread uses the engine (own_main.cc).
 extern "C" const char* mxc_untold_failure();

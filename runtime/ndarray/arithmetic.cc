@@ -130,6 +130,14 @@ NDArray operator/(ArrayOperand a, ArrayOperand b) {
 NDArray operator-(ArrayOperand a) { return neg(std::move(a.array), a.where); }
 NDArray pow(ArrayOperand a, ArrayOperand b, Here here) {
   static const Op op{"pow"};
+  if (!a.is_number && b.is_number && b.number.real < 0) {
+    const plan::DType dtype = get(a.array, "pow", here).dtype;
+    if (!is_float(dtype)) fail("pow", absl::StrCat("integers to the ", b.number.real, ": cast them to a floating type"), here);
+  }
+  return binary(op, a, b, here);
+}
+NDArray modulo(ArrayOperand a, ArrayOperand b, Here here) {
+  static const Op op{"modulo"};
   return binary(op, a, b, here);
 }
 NDArray maximum(ArrayOperand a, ArrayOperand b, Here here) {

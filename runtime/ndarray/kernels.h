@@ -17,7 +17,7 @@
 // What there is (names are those of `mxc ops`, find_kernel(name, dtype, scalars)):
 //   elementwise      (a [n], ...) -> [n]. dtype: that of the operands. scalars: bit i says that operand i is a single element; never all of
 //                    them (then n = 1 and scalars = 0). Every pointwise operation without attributes is there: add sub mul div pow maximum
-//                    minimum, neg abs square exp log log1p sqrt rsqrt tanh sigmoid relu softplus silu gelu erf sin cos, ...; those of
+//                    minimum modulo, neg abs sign floor ceil round square exp log log1p sqrt rsqrt tanh sigmoid relu softplus silu gelu erf sin cos, ...; those of
 //                    fractions alone for floats, none but logic and comparison for booleans.
 //   comparisons, logic   equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not:
 //                    the result is boolean.
@@ -33,7 +33,8 @@
 //                    core::philox_key(seed, step, shard, stream); first: one i64, the number of the element that comes first.
 //   random_bernoulli (key, first, p) -> [n] boolean, dtype f32: whether the f32 draw of random_uniform is less than p, one f32.
 // What has attributes is made of these with the same bits: clip(x, low, high) = minimum(maximum(x, low), high); leaky_relu =
-// where(x > 0, x, slope * x); elu = where(x > 0, x, alpha * (exp(x) - 1)); uniform in [low, high) = mul_add(u, float(high - low), low);
+// where(x > 0, x, slope * x); elu = where(x > 0, x, alpha * (exp(x) - 1)); uniform in [low, high) =
+// minimum(mul_add(u, float(high - low), low), the largest number below high);
 // normal with mean and deviation = mul_add(z, deviation, mean).
 //
 // Reductions over axes, so that the bits are those of a compiled graph (x row-major, the reduced axes in ascending order):
@@ -45,7 +46,9 @@
 //                                 rows of the last axis. f16 and bf16 are cast to f32 before and back once at the end.
 //   mean                          sum, then div by the count, cast to dtype (f32 for small floats).
 // The rule behind it: element i of a run goes to lane i mod lanes (16; 8 for f64), lanes are joined by halves: i with i + lanes / 2, and
-// so on. It depends neither on the processor nor on threads.
+// so on. A sum in f32 (of f16 and bf16, too) adds up blocks of 64 elements of a lane on their own, and their sums in f64, which is rounded when the
+// run is over, before the elements behind its last whole 16; of several runs the first block goes on from the runs before. It depends neither on the
+// processor nor on threads.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,16 @@
 // Random arrays. The numbers come from the kernels of the compiler's random operations; scaling follows kernels.h.
 #include "mxc/random.h"
 
+#include <cmath>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/core/philox.h"
 #include "runtime/engine/default_engine.h"
 #include "runtime/engine/resources.h"
 #include "runtime/ndarray/pointwise.h"
 #include "runtime/ndarray/share.h"
+#include "runtime/ndarray/small_float.h"
 
 namespace mxc::random {
 
@@ -61,10 +65,34 @@ NDArray scaled(const char* op, NDArray numbers, double scale, double shift, Here
 
 bool is_small_float(DType dtype) { return dtype == f16 || dtype == bf16; }
 
+// The largest number of a floating type that is less than `x`.
+double largest_below(double x, DType dtype) {
+  const double down = -std::numeric_limits<double>::infinity();
+  if (dtype == f64) return std::nextafter(x, down);
+  if (dtype == f32) {
+    const auto near = static_cast<float>(x);
+    return static_cast<double>(near) < x ? near : std::nextafter(near, static_cast<float>(down));
+  }
+  const auto value = [dtype](uint16_t bits) { return static_cast<double>(dtype == f16 ? f16_value(bits) : bf16_value(bits)); };
+  const auto near = static_cast<uint16_t>(dtype == f16 ? f16_bits(x) : bf16_bits(static_cast<float>(x)));
+  if (value(near) < x) return value(near);
+  if (value(near) == 0) return value(0x8001);
+  return value(static_cast<uint16_t>(value(near) > 0 ? near - 1 : near + 1));
+}
+
+// Rounding may make `high` of a number below it: that becomes the largest number below it.
+NDArray kept_below(double high, NDArray numbers, Here here) {
+  static const KernelFamily* minimum = find_family("minimum");
+  const plan::DType dtype = Access::peek(numbers)->dtype;
+  const uint64_t bits = element_bits("uniform", largest_below(high, from_plan(dtype)), dtype, here);
+  return compute({"uniform", minimum, dtype, here, 2, {{std::move(numbers)}, {{}, bits}}});
+}
+
 NDArray draw_uniform(const Extents& shape, const From& from, double low, double high, DType dtype, Here here) {
-  if (is_small_float(dtype)) return draw_uniform(shape, from, low, high, f32, here).cast(dtype, here);
+  if (is_small_float(dtype)) return kept_below(high, draw_uniform(shape, from, low, high, f32, here).cast(dtype, here), here);
   NDArray numbers = draw("random_uniform", "uniform", shape, from, to_plan(dtype), kNoParameter, here);
-  return low == 0 && high == 1 ? numbers : scaled("uniform", std::move(numbers), high - low, low, here);
+  if (low == 0 && high == 1) return numbers;
+  return kept_below(high, scaled("uniform", std::move(numbers), high - low, low, here), here);
 }
 
 NDArray draw_normal(const Extents& shape, const From& from, double mean, double deviation, DType dtype, Here here) {
@@ -78,8 +106,15 @@ NDArray draw_bernoulli(const Extents& shape, const From& from, double probabilit
 }
 
 // Before a generator gives a key away.
-void check_uniform(double low, double high, Here here) {
+void check_uniform(double low, double high, DType dtype, Here here) {
   if (!(low < high)) fail("uniform", absl::StrCat("[", low, ", ", high, ") is empty"), here);
+  if (dtype != f64 && dtype != f32 && !is_small_float(dtype)) return;  // `draw` says that there are none
+  const auto held = [dtype](double x) { return is_small_float(dtype) ? static_cast<double>(static_cast<float>(x)) : dtype == f32 ? static_cast<float>(x) : x; };
+  if (!std::isfinite(held(high - low)) || !std::isfinite(held(low))) {
+    fail("uniform", absl::StrCat("[", low, ", ", high, ") is too wide for ", to_string(dtype)), here);
+  }
+  const double last = largest_below(high, dtype);
+  if (!std::isfinite(last) || last < low) fail("uniform", absl::StrCat("[", low, ", ", high, ") holds no ", to_string(dtype)), here);
 }
 void check_normal(double deviation, Here here) {
   if (!(deviation >= 0)) fail("normal", absl::StrCat("the deviation is ", deviation), here);
@@ -91,7 +126,7 @@ void check_bernoulli(double probability, Here here) {
 }  // namespace
 
 NDArray uniform(const Extents& shape, Key key, double low, double high, DType dtype, Here here) {
-  check_uniform(low, high, here);
+  check_uniform(low, high, dtype, here);
   return draw_uniform(shape, {key, nullptr}, low, high, dtype, here);
 }
 
@@ -114,7 +149,7 @@ Key Generator::next() {
 }
 
 NDArray Generator::uniform(const Extents& shape, double low, double high, DType dtype, Here here) {
-  check_uniform(low, high, here);
+  check_uniform(low, high, dtype, here);
   return draw_uniform(shape, {next(), source_.get()}, low, high, dtype, here);
 }
 

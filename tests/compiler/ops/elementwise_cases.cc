@@ -57,6 +57,19 @@ OpCase truth(std::string name, std::string what, Input a, Input b, Binary f) {
   return c;
 }
 
+// Multiples of a half from -4 to 4.
+Input halves(Dims dims) { return {std::move(dims), Kind::real, -4.2, 4.2, 0, 0.5}; }
+
+// With the sign of b.
+double modulo(double a, double b) { return b == 0 ? 0 : a - b * std::floor(a / b); }
+
+// Of whole numbers.
+double power(double a, double b) {
+  double result = 1;
+  for (int i = 0; i < b; ++i) result *= a;
+  return b < 0 ? std::trunc(1 / std::pow(a, -b)) : result;
+}
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
@@ -83,6 +96,10 @@ std::vector<OpCase> elementwiseCases() {
       unary("sin", "{}", real(odd), Unary(std::sin)),
       unary("cos", "{}", real(odd), Unary(std::cos)),
       unary("stop_gradient", "{}", real(odd), [](double x) { return x; }, false),
+      unary("sign", "{}", grained(odd), [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }, false),
+      unary("floor", "{}", real(odd, -9, 9), Unary(std::floor), false),
+      unary("ceil", "{}", real(odd, -9, 9), Unary(std::ceil), false),
+      unary("round", "{}", halves(odd), [](double x) { return std::nearbyint(x); }, false),
       unary("leaky_relu", "{slope = 0.1 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.1 * x; }),
       unary("elu", "{alpha = 0.7 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); }),
       cast("from_integer", "{to = $T}", Input{odd, Kind::i32, -9, 9}, [](double x) { return x; }),
@@ -141,6 +158,11 @@ std::vector<OpCase> elementwiseCases() {
   cube.differentiable = {0};
   cases.push_back(cube);
   cases.push_back(binary("pow", "same", positive({kN, 5}), real({kN, 5}), Binary(std::pow)));
+  cases.push_back(truth("pow", "integers", Input{{kN, 5}, Kind::i32, -4, 5}, Input{{kN, 5}, Kind::i32, 0, 7}, power));
+  cases.push_back(truth("pow", "inverse", Input{{kN, 5}, Kind::i32, 1, 3}, Input{{kN, 5}, Kind::i32, -3, 0}, power));
+  cases.push_back(binary("modulo", "same", real({kN, 5}), positive({kN, 5}), modulo));
+  cases.push_back(truth("modulo", "negative", real({kN, 5}), real({5}, -1.5, -0.4), modulo));
+  cases.push_back(truth("modulo", "integers", Input{{kN, 19}, Kind::i32, -9, 9}, Input{{kN, 19}, Kind::i32, -3, 4}, modulo));
   cases.push_back(binary("maximum", "row", real({kN, 5}), real({5}), [](double a, double b) { return std::max(a, b); }));
   cases.push_back(binary("minimum", "row", real({kN, 5}), real({5}), [](double a, double b) { return std::min(a, b); }));
   return cases;

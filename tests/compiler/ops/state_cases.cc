@@ -34,6 +34,18 @@ OpCase uniform(bool wide) {
           }};
 }
 
+// Where the nearest number to most draws is `high`, the one below it stands for it: here 1.
+OpCase narrow(bool wide) {
+  return {"random_uniform/narrow/" + std::string(wide ? "f64" : "f32"), "mx.random_uniform",
+          wide ? "{stream = 3 : i64, low = 1.0 : f64, high = 0x3FF0000000000001 : f64, to = tensor<40x$T>}"
+               : "{stream = 3 : i64, low = 1.0 : f64, high = 0x3FF0000020000000 : f64, to = tensor<40x$T>}",
+          {number(kSeed)}, [](const Arrays&) {
+            Array a({40});
+            for (double& value : a.data) value = 1;
+            return Arrays{a};
+          }};
+}
+
 OpCase normal(bool wide) {
   return {"random_normal/" + std::string(wide ? "f64" : "f32"), "mx.random_normal",
           "{stream = 1 : i64, mean = 0.5 : f64, deviation = 2.0 : f64, to = tensor<33x$T>}", {number(kSeed), number(kStep)}, [wide](const Arrays&) {
@@ -111,6 +123,7 @@ std::vector<OpCase> stateCases() {
   std::vector<OpCase> cases;
   for (bool wide : {false, true}) {
     cases.push_back(uniform(wide));
+    cases.push_back(narrow(wide));
     cases.push_back(normal(wide));
     cases.push_back(dropout(wide));
     for (const Dims& dims : {Dims{7, 7}, Dims{5, 33}, Dims{19, 4}, Dims{6, 2, 3, 3}, Dims{1, 3}}) cases.push_back(orthogonal(wide, dims));

@@ -45,6 +45,11 @@ std::vector<Formula> formulas() {
       {"mul", 2, -9, 9, [](In x) { return x[0] * x[1]; }},
       {"div", 2, 1, 9, [](In x) { return x[0] / x[1]; }},
       {"pow", 2, 0.2, 3, [](In x) { return std::pow(x[0], x[1]); }},
+      {"sign", 1, -9, 9, [](In x) { return x[0] > 0 ? 1.0 : x[0] < 0 ? -1.0 : 0.0; }},
+      {"floor", 1, -9, 9, [](In x) { return std::floor(x[0]); }},
+      {"ceil", 1, -9, 9, [](In x) { return std::ceil(x[0]); }},
+      {"round", 1, -9, 9, [](In x) { return std::nearbyint(x[0]); }},
+      {"modulo", 2, 1, 9, [](In x) { return std::fmod(x[0], x[1]); }},
       {"maximum", 2, -9, 9, [](In x) { return std::max(x[0], x[1]); }},
       {"minimum", 2, -9, 9, [](In x) { return std::min(x[0], x[1]); }},
       {"mul_add", 3, -9, 9, [](In x) { return x[0] * x[1] + x[2]; }},
@@ -109,6 +114,15 @@ int64_t wrap(DType d, __int128 v) {
     default: return static_cast<int64_t>(v);
   }
 }
+// Modulo 2^128; to a negative power 1 / a to the -b, towards zero.
+__int128 power(__int128 a, __int128 b) {
+  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+  unsigned __int128 result = 1, square = static_cast<unsigned __int128>(a);
+  for (; b > 0; b /= 2, square *= square)
+    if (b % 2 == 1) result *= square;
+  return static_cast<__int128>(result);
+}
+
 int64_t integer(const Elements& e, size_t i) { return e.dtype() == DType::i64 ? e.as<int64_t>(i) : static_cast<int64_t>(e[i]); }
 
 TEST(Kernels, IntegersWrapAndNeverTrap) {
@@ -117,11 +131,20 @@ TEST(Kernels, IntegersWrapAndNeverTrap) {
                                               {"sub", [](auto a, auto b) { return a - b; }},
                                               {"mul", [](auto a, auto b) { return a * b; }},
                                               {"div", [](auto a, auto b) { return b == 0 ? 0 : a / b; }},
+                                              {"modulo", [](auto a, auto b) {
+                                                 const __int128 rest = b == 0 ? 0 : a % b;
+                                                 return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+                                               }},
+                                              {"pow", power},
                                               {"maximum", [](auto a, auto b) { return std::max(a, b); }},
                                               {"minimum", [](auto a, auto b) { return std::min(a, b); }}};
   const std::pair<const char*, F> unary[] = {{"neg", [](auto a, auto) { return -a; }},
                                              {"abs", [](auto a, auto) { return a < 0 ? -a : a; }},
                                              {"square", [](auto a, auto) { return a * a; }},
+                                             {"sign", [](auto a, auto) { return (a > 0) - (a < 0); }},
+                                             {"floor", [](auto a, auto) { return a; }},
+                                             {"ceil", [](auto a, auto) { return a; }},
+                                             {"round", [](auto a, auto) { return a; }},
                                              {"relu", [](auto a, auto) { return a > 0 ? a : 0; }}};
   for (DType d : kIntegers) {
     // All pairs of these and of random bits.

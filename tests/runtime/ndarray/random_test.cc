@@ -77,5 +77,23 @@ TEST(Random, AWrongCallDrawsNothing) {
   EXPECT_EQ(generator.next().step, 0u);
 }
 
+// [low, high) has no high, also where the nearest number to a draw is high.
+TEST(Random, UniformNumbersStayBelowTheirEnd) {
+  const random::Key key{.seed = 3};
+  const float next = std::nextafter(1.0f, 2.0f);
+  for (float v : random::uniform({1000}, key, 1, next).to_vector<float>()) EXPECT_EQ(v, 1);
+  const double next_double = std::nextafter(1.0, 2.0);
+  for (double v : random::uniform({1000}, key, 1, next_double, f64).to_vector<double>()) EXPECT_EQ(v, 1);
+  // Of 100000 draws some 24, and 200, lie nearer to 1 than to any other number of the type.
+  EXPECT_EQ(reduce_max(random::uniform({100000}, key, 0, 1, f16)).item<float>(), 1 - 0x1p-11f);
+  EXPECT_EQ(reduce_max(random::uniform({100000}, key, 0, 1, bf16)).item<float>(), 1 - 0x1p-8f);
+  EXPECT_LT(reduce_max(random::uniform({100000}, key, -1, 0, f16)).item<float>(), 0);
+  EXPECT_LT(reduce_max(random::uniform({100000}, key, -3, -2, bf16)).item<float>(), -2);
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, -1e308, 1e308, f64); }), "uniform: [-1e+308, 1e+308) is too wide for f64");
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, -3e38, 3e38); }), "uniform: [-3e+38, 3e+38) is too wide for f32");
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, 1.0001, 1.0002, f16); }), "uniform: [1.0001, 1.0002) holds no f16");
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, 0, INFINITY); }), "uniform: [0, inf) is too wide for f32");
+}
+
 }  // namespace
 }  // namespace mxc

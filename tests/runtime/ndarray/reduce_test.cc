@@ -75,5 +75,16 @@ TEST(AlongAxis, Orders) {
   EXPECT_EQ(sort(NDArray::from({2.0f, -1.0f, 0.5f}).cast(f16)).cast(f32).to_vector<float>(), (std::vector<float>{-1, 0.5, 2}));
 }
 
+// Ten million equal numbers: added one after another in f32 they would be half a percent off.
+TEST(Reduce, LongSumsDoNotDrift) {
+  const float tenth = 0.1f;
+  const double expected = 1e7 * static_cast<double>(tenth);
+  EXPECT_NEAR(sum(NDArray::full({10000000}, tenth)).item<float>(), expected, 1);
+  EXPECT_NEAR(mean(NDArray::full({10000000}, tenth)).item<float>(), tenth, 2e-7);
+  EXPECT_NEAR(norm(NDArray::full({10000000}, tenth)).item<float>(), std::sqrt(1e7) * static_cast<double>(tenth), 1e-3);
+  EXPECT_EQ(mean(NDArray::ones({40000000})).item<float>(), 1);
+  EXPECT_EQ(sum(NDArray::ones({100000}, bf16)).item<float>(), 99840);  // the nearest bf16 to 100000
+}
+
 }  // namespace
 }  // namespace mxc
