@@ -259,14 +259,20 @@ class Job {
 
   static int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-  // The first that ends badly decides what the job ends with. A scheduler says by its exit code that the job has failed: who made it fail
-  // is one of the workers.
+  // The first that ends badly decides what the job ends with; of several that are met at once, one that a signal has ended, for the others may have ended
+  // because of it. A scheduler says by its exit code that the job has failed: who made it fail is one of the workers.
   void note_ends() {
-    for (int rank = 0; rank < static_cast<int>(workers_.size()); ++rank) {
-      Child& child = workers_[rank];
-      if (has_ended(child) && *child.status != 0) note_failure("rank " + std::to_string(rank), child);
+    for (bool fresh = true; fresh;) {  // until all are known that ended before any that is
+      fresh = !scheduler_.status && has_ended(scheduler_);
+      for (Child& child : workers_) fresh |= !child.status && has_ended(child);
     }
-    if (has_ended(scheduler_) && WIFSIGNALED(*scheduler_.status)) note_failure("the job's scheduler", scheduler_);
+    for (bool by_signal : {true, false}) {
+      if (by_signal && scheduler_.status && WIFSIGNALED(*scheduler_.status)) note_failure("the job's scheduler", scheduler_);
+      for (size_t rank = 0; rank < workers_.size(); ++rank) {
+        const Child& child = workers_[rank];
+        if (child.status && *child.status != 0 && WIFSIGNALED(*child.status) == by_signal) note_failure("rank " + std::to_string(rank), child);
+      }
+    }
   }
 
   void note_failure(const std::string& who, const Child& child) {
