@@ -1,6 +1,7 @@
 // See output_set.h.
 #include "driver/output_set.h"
 
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -129,8 +130,10 @@ bool OutputSet::commit(DiagnosticPrinter& printer) {
 
 bool checkOverwriting(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written, DiagnosticPrinter& printer) {
   std::map<std::string, std::string> taken;  // place -> what is there
-  for (const NamedFile& file : read)
+  for (const NamedFile& file : read) {
+    if (fs::is_directory(file.path)) continue;  // nothing is written over a folder
     for (const std::string& place : placesOf(file.path)) taken.insert({place, file.what});
+  }
   for (const NamedFile& file : written) {
     fs::file_status status;
     if (isSpecial(file.path, status)) continue;

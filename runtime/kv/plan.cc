@@ -64,7 +64,7 @@ void cut(uint32_t number, const Key& key, int64_t most, std::vector<Chunk>& chun
   const int64_t each = rounded_up((bytes + pieces - 1) / pieces, kAlignment);
   for (int64_t at = 0; at < bytes; at += each) {
     const int64_t size = std::min(each, bytes - at);
-    chunks.push_back({static_cast<uint32_t>(size), key.dtype, 0, 0, {{number, at / width, size / width, 0}}});
+    chunks.push_back({static_cast<uint32_t>(size), key.dtype, 0, 0, {{number, at / width, size / width, 0}}, {}});
   }
 }
 
@@ -133,7 +133,7 @@ absl::StatusOr<CommunicationPlan> make_plan(std::vector<Key> keys, const PlanRul
     if (bytes_of(key) > rules.cut_above) {
       cut(number, key, most, plan.chunks);
     } else if (!bundle(number, key, rules, plan.chunks, alone)) {
-      plan.chunks.push_back({static_cast<uint32_t>(bytes_of(key)), key.dtype, 0, 0, {{number, 0, elements_of(key), 0}}});
+      plan.chunks.push_back({static_cast<uint32_t>(bytes_of(key)), key.dtype, 0, 0, {{number, 0, elements_of(key), 0}}, {}});
     }
   }
   plan.of_key.resize(plan.keys.size());

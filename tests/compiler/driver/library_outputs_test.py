@@ -3,6 +3,7 @@
 Usage: library_outputs_test.py ROOT BUILD [unittest arguments].
 """
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -101,6 +102,14 @@ class Outputs(unittest.TestCase):
     def test_a_full_device(self):
         shown = self.refused("net.cpp", "--params", "net.weights", "--emit=lib", "-o", "libmade.a", "--report=memory", "--report-file", "/dev/full", code=1)
         self.assertEqual(shown, "mxc: error: cannot write '/dev/full': No space left on device\n")
+
+    def test_a_report_that_nobody_reads(self):
+        process = subprocess.Popen([MXC, "compile", "net.cpp", "--params", "net.weights", "--emit=lib", "-o", "libmade.a", "--report=memory"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        self.assertEqual((process.stderr.read(), process.wait()), (b"", 0))
+        process.stderr.close()
+        self.assertEqual(set(self.files()) - set(self.before), {"libmade.a", "made.h", "made.hpp"})
 
     def test_results_of_a_run(self):
         numpy.save(self.folder / "x.npy", numpy.ones((2, 3), "f4"))
