@@ -161,7 +161,7 @@ class Reverse {
   // Fails if a root depends on `wanted`, which has no gradient, in a way that is not zero on purpose.
   LogicalResult checkIndependent(Value wanted) {
     SmallVector<Step> way = wayTo(wanted);
-    auto* end = llvm::find_if(way, [&](const Step& step) { return endsAt(step); });
+    auto* end = llvm::find_if(way, [&](const Step& step) { return endsAt(step) && !isBeside(step); });
     if (end == way.end()) return success();
     SmallVector<Operation*> above, below;
     for (const Step& step : llvm::make_range(way.begin(), end)) above.push_back(step.op());
@@ -192,6 +192,8 @@ class Reverse {
     if (!isFloatTensor(step.operand->get())) return false;
     return !isFloatTensor(step.result) || (gradientOf_.contains(step.result) && !gradientOf_.contains(step.operand->get()));
   }
+  // Statistics beside the result, a norm's mean, do not depend on all that the result depends on.
+  bool isBeside(const Step& step) const { return isFloatTensor(step.result) && !gradientOf_.contains(step.op()->getResult(0)); }
   // Within a gradient: masks and places of the largest, which are constant between their jumps.
   bool isZeroOnPurpose(const Step& step) const {
     return isGradientLocation(step.op()->getLoc()) && (!isFloatTensor(step.operand->get()) || endsAt(step));
