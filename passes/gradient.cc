@@ -161,12 +161,12 @@ class Reverse {
   // Fails if a root depends on `wanted`, which has no gradient, in a way that is not zero on purpose.
   LogicalResult checkIndependent(Value wanted) {
     SmallVector<Step> way = wayTo(wanted);
-    auto* end = llvm::find_if(way, [&](const Step& step) { return endsAt(step) && !isBeside(step); });
+    auto* end = llvm::find_if(way, [&](const Step& step) { return endsAt(step); });
     if (end == way.end()) return success();
     SmallVector<Operation*> above, below;
     for (const Step& step : llvm::make_range(way.begin(), end)) above.push_back(step.op());
     for (const Step& step : llvm::make_range(std::next(end), way.end())) below.push_back(step.op());
-    return fail(end->op(), whichOperand(*end->operand), above, below, wanted);
+    return fail(end->op(), whichOperand(*end), above, below, wanted);
   }
 
   // The shortest way from a root down to `wanted`, through values of all types; empty if there is none that is not zero on purpose.
@@ -188,21 +188,25 @@ class Reverse {
   }
 
   // Whether a gradient is lost here: a number became an integer, or a gradient came and did not go on.
-  bool endsAt(const Step& step) const {
+  bool isLost(const Step& step) const {
     if (!isFloatTensor(step.operand->get())) return false;
     return !isFloatTensor(step.result) || (gradientOf_.contains(step.result) && !gradientOf_.contains(step.operand->get()));
   }
-  // Statistics beside the result, a norm's mean, do not depend on all that the result depends on.
-  bool isBeside(const Step& step) const { return isFloatTensor(step.result) && !gradientOf_.contains(step.op()->getResult(0)); }
+  // Whether that is this op's doing. Statistics beside the result, a norm's mean, do not depend on all that the result depends on; and an
+  // operand that is made of integers lost its gradient further down.
+  bool endsAt(const Step& step) const {
+    if (!isLost(step)) return false;
+    return !isFloatTensor(step.result) || (gradientOf_.contains(step.op()->getResult(0)) && active_.contains(step.operand->get()));
+  }
   // Within a gradient: masks and places of the largest, which are constant between their jumps.
   bool isZeroOnPurpose(const Step& step) const {
-    return isGradientLocation(step.op()->getLoc()) && (!isFloatTensor(step.operand->get()) || endsAt(step));
+    return isGradientLocation(step.op()->getLoc()) && (!isFloatTensor(step.operand->get()) || isLost(step));
   }
 
   // " for its operand 2" where the op has a gradient for another.
-  std::string whichOperand(OpOperand& operand) const {
-    bool others = llvm::any_of(operand.getOwner()->getOperands(), [&](Value v) { return gradientOf_.contains(v); });
-    return others ? " for its operand " + std::to_string(operand.getOperandNumber()) : "";
+  std::string whichOperand(const Step& step) const {
+    bool others = isFloatTensor(step.result) && llvm::any_of(step.op()->getOperands(), [&](Value v) { return gradientOf_.contains(v); });
+    return others ? " for its operand " + std::to_string(step.operand->getOperandNumber()) : "";
   }
 
   OpBuilder& builder_;

@@ -10,6 +10,7 @@
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/no_gradient.mlir 2>&1 | FileCheck %t/no_gradient.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost.mlir 2>&1 | FileCheck %t/lost.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_integers.mlir 2>&1 | FileCheck %t/lost_integers.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_factor.mlir 2>&1 | FileCheck %t/lost_factor.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_operand.mlir 2>&1 | FileCheck %t/lost_operand.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_input.mlir 2>&1 | FileCheck %t/lost_input.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/two_ways.mlir 2>&1 | FileCheck %t/two_ways.mlir
@@ -235,6 +236,22 @@ module @m {
   %i = mx.argmax %d {axis = 1 : i64} : (tensor<*xf32>) -> tensor<*xi32>
   %h = mx.one_hot %i {depth = 3 : i64, dtype = f32} : (tensor<*xi32>) -> tensor<*xf32>
   %l = mx.mul %h, %x : (tensor<*xf32>, tensor<4x3xf32, #mx.enc<batch = 0>>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- lost_factor.mlir
+// The same where the other factor is trained: the product has gradients, and is not to blame.
+// CHECK: [[#@LINE+6]]:8: error: 'mx.argmax' op has no gradient, and the loss needs one on its way to parameter w
+// CHECK: [[#@LINE+8]]:8: note: the loss depends on mul
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<*xf32>
+  %d = mx.dense %x, %w {units = 3 : i64} : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  %i = mx.argmax %d {axis = 1 : i64} : (tensor<*xf32>) -> tensor<*xi32>
+  %h = mx.one_hot %i {depth = 3 : i64, dtype = f32} : (tensor<*xi32>) -> tensor<*xf32>
+  %v = mx.parameter "v" {init = "zeros"} : tensor<3xf32>
+  %l = mx.mul %h, %v : (tensor<*xf32>, tensor<3xf32>) -> tensor<*xf32>
   mx.minimize %l : tensor<*xf32>
   mx.optimizer "sgd" {lr = 0.1}
 }
