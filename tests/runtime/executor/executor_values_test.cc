@@ -166,6 +166,14 @@ TEST(ExecutorValues, AHandleShowsTheLastRun) {
   expect_near(floats(probability), reference(net, first).probability, 1e-6);
 }
 
+// Monitors what the pattern names, in the order in which it is shown.
+void collect(Executor& net, const char* pattern, std::vector<std::string>& names, std::vector<NDArray>& values) {
+  net.monitor(pattern, [&](const std::string& name, const NDArray& value) {
+    names.push_back(name);
+    values.push_back(value);
+  });
+}
+
 TEST(ExecutorValues, MonitorsSeeInputsParametersAndGradientsByNamesOfTheirOwn) {
   HandModel model = softmax();
   Executor net(model);
@@ -174,10 +182,7 @@ TEST(ExecutorValues, MonitorsSeeInputsParametersAndGradientsByNamesOfTheirOwn) {
   net["label"] = samples.labels();
   std::vector<std::string> names;
   std::vector<NDArray> values;
-  net.monitor("*", [&](const std::string& name, const NDArray& value) {
-    names.push_back(name);
-    values.push_back(value);
-  });
+  collect(net, "*", names, values);
   const std::vector<float> weight = value_of(net, "dense0.weight");
   net.forward_backward();
   const auto seen = [&](const std::string& name) {
@@ -206,10 +211,7 @@ TEST(ExecutorValues, MonitorsSeeCopiesInOrder) {
   net["label"] = samples.labels();
   std::vector<std::string> names;
   std::vector<NDArray> values;
-  net.monitor("*o*", [&](const std::string& name, const NDArray& value) {
-    names.push_back(name);
-    values.push_back(value);
-  });
+  collect(net, "*o*", names, values);
   net.forward_backward();
   EXPECT_EQ(names, (std::vector<std::string>{"probability", "loss", "error"}));
   ASSERT_EQ(values.size(), 3u);
