@@ -176,7 +176,7 @@ TEST_P(EveryEngine, AHoldForgetsInProgramOrder) {
   engine_->push({.lane = Lane::io}, {}, {gate}, [opened = open.get_future().share()] { return opened.wait(), ok(); });
   engine_->push({.name = "try", .attempt = true}, {gate}, {kept}, [] { return absl::InternalError("no"); });
   engine_->push({}, {kept}, {before}, ok);
-  int runs = 0;
+  std::atomic<int> runs = 0;  // both only read `kept`: they may run at once
   engine_->push_staged({}, {{kept, false, 0, 1, Forget::passing}, {made, true, 1, 1, Forget::everything}}, 2,
                        [&](uint32_t, uint32_t) { return ++runs, ok(); });
   engine_->push({}, {kept}, {after}, [&] { return ++runs, ok(); });
