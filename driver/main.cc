@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   addCompileVerb(app, exit_code);
   addRunVerb(app, exit_code);
   addLaunchVerb(app, exit_code);
+  addKeygenVerb(app, exit_code);
   addInspectVerb(app, exit_code);
   addVerifyVerb(app, exit_code);
   addOpsVerb(app, exit_code);

@@ -1,4 +1,8 @@
 // Identity: which member of which job this process is, by what its launcher has told it in variables of the environment.
+//
+// `mxc launch` tells everything, in variables of its own: MXC_JOB (hexadecimal), MXC_ROLE (worker or scheduler), MXC_RANK, MXC_SIZE, MXC_SCHEDULER, MXC_KEYS,
+// MXC_SHARDS, and to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS and
+// MXC_SHARDS.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +15,25 @@
 namespace mxc::kv {
 
 struct Identity {
+  std::string launcher = "mxc launch";  // who has started the process
   uint64_t job = 0;
   uint32_t rank = 0, size = 1;
   bool is_scheduler = false;
-  std::string scheduler;  // its address; of the scheduler itself: where it is to listen
+  bool is_idle = false;           // neither worker nor scheduler: it has nothing to do, and ends
+  bool starts_scheduler = false;  // of rank 0: its launcher has started none
+  // How members find the scheduler: its address, of which the host may be a name; of the scheduler itself: where it is to listen. Or else a meeting
+  // (meeting.h): of members its name, in the user's folder below `temporary`; of the scheduler the file, if there is one.
+  std::string scheduler;
+  std::string meeting, temporary;
   std::string keys_file;  // empty: none
-  int publish = -1;       // of the scheduler: the descriptor that it writes its address to
+  int publish = -1;       // of the scheduler: the descriptor that it writes its address to; -1: nobody asks
   int64_t shards = 0;     // of the job; 0: not said
 };
 
 // The value of a variable, or null.
 using Environment = std::function<const char*(const char* name)>;
 
-// What the environment says; nothing: the process is alone. Error: it says half, or contradicts itself, or names a launcher that is not understood.
+// What the environment says; nothing: the process is alone. Error (invalid argument): it says half, or contradicts itself.
 absl::StatusOr<std::optional<Identity>> detect_identity(const Environment& environment);
 
 }  // namespace mxc::kv

@@ -1,4 +1,7 @@
 // See join.h.
+//
+// A member advertises the address that its own packets to the scheduler bear, and no name: what a machine calls itself is often an address of the loopback
+// interface to it, and another to others.
 #include "runtime/kv/join.h"
 
 #include <unistd.h>
@@ -6,13 +9,21 @@
 #include <climits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/io/printable.h"
 #include "runtime/kv/keys.h"
+#include "runtime/kv/meeting.h"
+#include "runtime/kv/reach.h"
+#include "runtime/kv/start_scheduler.h"
 #include "runtime/kv/zeromq.h"
 
 namespace mxc::kv {
 
 namespace {
+
+constexpr Duration kGathering = std::chrono::seconds(60);  // as the scheduler's
+constexpr char kFreePort[] = "*";
 
 std::string host_and_process() {
   char host[HOST_NAME_MAX + 1] = {};
@@ -20,23 +31,97 @@ std::string host_and_process() {
   return absl::StrCat("host ", host, ", process ", ::getpid());
 }
 
+// Where the scheduler is, and the file of the keys.
+struct Found {
+  std::string scheduler, keys_file;
+};
+
+absl::StatusOr<Found> hold_meeting(const Identity& identity, const std::string& folder) {
+  const absl::StatusOr<JobKeys> keys = make_keys();
+  if (!keys.ok()) return keys.status();
+  absl::StatusOr<Draft> draft = Draft::make(folder, identity.meeting, *keys);
+  if (!draft.ok()) return draft.status();
+  const absl::StatusOr<std::string> address = start_scheduler(
+      {identity.job, identity.size, tcp_address("127.0.0.1", kFreePort), draft->file(), draft->place(), draft->descriptor()});
+  if (!address.ok()) return address.status();
+  if (absl::Status status = draft->announce(*address); !status.ok()) return status;
+  return Found{*address, draft->place()};
+}
+
+absl::StatusOr<Found> meet(const Identity& identity) {
+  const absl::StatusOr<std::string> folder = private_folder(identity.temporary);
+  if (!folder.ok()) return folder.status();
+  if (identity.starts_scheduler) return hold_meeting(identity, *folder);
+  const std::string place = absl::StrCat(*folder, "/", identity.meeting);
+  const absl::StatusOr<std::string> address = wait_for_meeting(place, kGathering);
+  if (!address.ok()) return address.status();
+  return Found{*address, place};
+}
+
+// The scheduler's address with a numeric host.
+absl::StatusOr<std::string> numeric_address(const std::string& scheduler) {
+  const absl::StatusOr<HostPort> named = parse_host_port(scheduler);
+  if (!named.ok()) return named.status();
+  const absl::StatusOr<std::string> host = resolve(named->host, kGathering);
+  if (!host.ok()) return host.status();
+  if (!is_own_name(named->host) && is_own_name(*host)) {
+    return absl::InvalidArgumentError(absl::StrCat(io::printable(named->host, io::kMostShown), " is ", *host,
+                                                   " to its own machine, where others do not find it: give the address that it has to them"));
+  }
+  return tcp_address(*host, absl::StrCat(named->port));
+}
+
+absl::StatusOr<Found> find_at_address(const Identity& identity) {
+  const absl::StatusOr<std::string> listen = listening_address(identity.scheduler, identity.keys_file);
+  if (!listen.ok()) return listen.status();
+  const absl::StatusOr<std::string> address = numeric_address(identity.scheduler);
+  if (!address.ok()) return address.status();
+  if (identity.starts_scheduler) {
+    const absl::StatusOr<std::string> started = start_scheduler({identity.job, identity.size, *listen, identity.keys_file, "", -1});
+    if (!started.ok()) return started.status();
+  }
+  return Found{*address, identity.keys_file};
+}
+
 }  // namespace
 
+absl::StatusOr<std::string> listening_address(const std::string& scheduler, const std::string& keys_file) {
+  const absl::StatusOr<HostPort> named = parse_host_port(scheduler);
+  if (!named.ok()) return named.status();
+  const std::string port = absl::StrCat(named->port);
+  if (is_own_name(named->host)) return tcp_address(named->host == "localhost" ? "127.0.0.1" : named->host, port);
+  if (keys_file.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("refusing to meet at ", io::printable(named->host, io::kMostShown), ":", port, ", where other machines can ",
+                                                   "connect, without keys: make some with mxc keygen FILE, and give all processes MXC_KEYS=FILE"));
+  }
+  return tcp_address(absl::StrContains(named->host, ':') ? "::" : "0.0.0.0", port);
+}
+
 absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const Consistency& consistency) {
+  ZeroMqOptions network;
+  if (!identity.keys_file.empty() && identity.meeting.empty()) {
+    // What is wrong with them is said before anything is waited for.
+    if (absl::Status status = read_keys(identity.keys_file).status(); !status.ok()) return status;
+  }
+  const absl::StatusOr<Found> found = identity.meeting.empty() ? find_at_address(identity) : meet(identity);
+  if (!found.ok()) return found.status();
+  if (!found->keys_file.empty()) {
+    absl::StatusOr<JobKeys> keys = read_keys(found->keys_file);
+    if (!keys.ok()) return keys.status();
+    network.keys = *std::move(keys);
+  }
+  const absl::StatusOr<HostPort> scheduler = parse_host_port(found->scheduler);
+  if (!scheduler.ok()) return scheduler.status();
+  const absl::StatusOr<std::string> own = local_address(scheduler->host);
+  if (!own.ok()) return own.status();
   ProcessOptions options;
   options.job = identity.job;
   options.rank = identity.rank;
   options.size = identity.size;
-  options.scheduler = options.member.scheduler = identity.scheduler;
-  options.listen = "tcp://127.0.0.1:*";
+  options.scheduler = options.member.scheduler = found->scheduler;
+  options.listen = tcp_address(*own, kFreePort);
   options.member.who = host_and_process();
   options.worker.consistency = consistency;
-  ZeroMqOptions network;
-  if (!identity.keys_file.empty()) {
-    absl::StatusOr<JobKeys> keys = read_keys(identity.keys_file);
-    if (!keys.ok()) return keys.status();
-    network.keys = *std::move(keys);
-  }
   options.endpoint = [network](int64_t largest) {
     ZeroMqOptions of_this = network;
     of_this.largest_frame = largest;

@@ -60,7 +60,7 @@ absl::StatusOr<JobKeys> read_keys(const std::string& path) {
   struct stat facts {};
   if (file.number < 0 || ::fstat(file.number, &facts) != 0) return failed("read", path);
   if ((facts.st_mode & 077) != 0)
-    return absl::PermissionDeniedError(absl::StrCat("the keys in ", path, " may be read by others than their owner: chmod 600 it"));
+    return absl::InvalidArgumentError(absl::StrCat("the keys in ", path, " may be read by others than their owner: chmod 600 it"));
   std::string text(kMostBytes, '\0');
   const ssize_t read = ::read(file.number, text.data(), text.size());
   if (read < 0) return failed("read", path);

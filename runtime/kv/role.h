@@ -1,4 +1,5 @@
-// The role of a process that is no worker: `mxc launch` starts the program once more, as the job's scheduler.
+// The role of a process that is no worker: `mxc launch`, the worker of rank 0 or a launcher of DMLC's kind starts the program once more, as the
+// job's scheduler.
 #pragma once
 
 namespace mxc::kv {

@@ -29,6 +29,9 @@ constexpr size_t kMostStrangers = 4096;  // connections remembered
 // libzmq asks for memory for each message; blocks of this size and more would be mapped and unmapped each time.
 constexpr int kMapThreshold = 16 << 20;
 constexpr int64_t kSealing = 64;  // what CURVE adds to a frame at most
+constexpr int kMostRefusals = 5;
+constexpr int kEvents = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 constexpr char kZapAddress[] = "inproc://zeromq.zap.01";
 
 // A message of libzmq's.
@@ -154,6 +157,7 @@ class ZeroMqTransport : public Transport {
   struct Socket {
     void* socket = nullptr;
     void* monitor = nullptr;  // tells of connections that end
+    int refusals = 0;         // connections in a row that ended before they could be used
   };
   struct Stranger {
     std::string id;  // libzmq's
@@ -182,7 +186,7 @@ class ZeroMqTransport : public Transport {
     set(socket.socket, ZMQ_RECONNECT_IVL, kReconnectMilliseconds);
     set(socket.socket, ZMQ_RECONNECT_IVL_MAX, kMostReconnectMilliseconds);
     const std::string place = absl::StrCat("inproc://monitor-", next_monitor_++);
-    if (zmq_.socket_monitor(socket.socket, place.c_str(), ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) != 0)
+    if (zmq_.socket_monitor(socket.socket, place.c_str(), kEvents) != 0)
       return failed("no monitor");
     socket.monitor = zmq_.socket(context_, ZMQ_PAIR);
     if (socket.monitor == nullptr || zmq_.connect(socket.monitor, place.c_str()) != 0) return failed("no monitor");
@@ -304,10 +308,17 @@ class ZeroMqTransport : public Transport {
       int32_t value;
       std::memcpy(&event, frames[0].data(), sizeof event);
       std::memcpy(&value, frames[0].data() + sizeof event, sizeof value);
-      if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH && peer != 0)
-        broken_ = absl::PermissionDeniedError(absl::StrCat(frames.back(), " refuses the keys of this process"));
+      if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) socket.refusals = 0;
+      // A listener with other keys says nothing and hangs up, as one does that dies at that moment, or stands still: once is no answer.
+      const bool hung_up = event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && ++socket.refusals == kMostRefusals;
+      if (peer != 0 && (hung_up || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL || event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)) broken_ = refused(frames.back());
       if (event == ZMQ_EVENT_DISCONNECTED) ended(socket, peer, value);
     }
+  }
+
+  absl::Status refused(const std::string& address) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(address, options_.keys.empty() ? " takes no connection without keys, or is not of this job" : " refuses the keys of this process"));
   }
 
   // What the connection brought before it ended has been received by libzmq: it comes first.

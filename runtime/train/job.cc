@@ -6,6 +6,10 @@
 
 namespace mxc::train {
 
+std::string by_launcher(const kv::Identity& identity) {
+  return identity.launcher == kv::Identity().launcher ? "" : absl::StrCat(" (", identity.launcher, ")");
+}
+
 absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& environment) {
   auto identity = kv::detect_identity(environment);
   if (!identity.ok()) return identity.status();
@@ -22,7 +26,7 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
     }
     if (job.shards == 0) job.shards = place.shards;
     if (job.size > 1 && (kind.empty() || kind == "local")) {
-      return absl::InvalidArgumentError(absl::StrCat("this process is one of ", job.size, " of a job",
+      return absl::InvalidArgumentError(absl::StrCat("this process is one of ", job.size, " of a job", by_launcher(place),
                                                      kind.empty() ? "" : ", which --kvstore local leaves out",
                                                      ": --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together"));
     }

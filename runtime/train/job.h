@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "runtime/kv/consistency.h"
@@ -20,5 +21,8 @@ struct Job {
 
 // Error (invalid argument): the command line and the environment contradict each other, or themselves.
 absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& environment);
+
+// " (Open MPI)"; nothing if mxc launch has started it: for lines that are shown.
+std::string by_launcher(const kv::Identity& identity);
 
 }  // namespace mxc::train

@@ -106,7 +106,8 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
             if (auto parsed = kv::parse_kind(kind); !parsed.ok()) throw CLI::ValidationError("--kvstore", std::string(parsed.status().message()));
             options->kvstore = kind;
           },
-          "how the processes of a job, started by mxc launch, train together: dist_sync, dist_bounded:STEPS or dist_async; or local, for one alone")
+          "how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; or "
+          "local, for one alone")
       ->type_name("KIND");
   add_integer<uint64_t>(verb, "--seed", 0, std::numeric_limits<uint64_t>::max(), &options->seed,
                         "of the initial parameters, the order of the samples and random operators (default 0)");

@@ -358,7 +358,8 @@ absl::Status ShardTraining::close() {
 std::string ShardTraining::report() const {
   const kv::Traffic traffic = exchange_->traffic();
   const double steps = static_cast<double>(std::max<uint64_t>(1, steps_[measures_])) * 1e6;
-  return absl::StrCat("of ", job_.size, " processes this one has sent ", absl::StrFormat("%.3f", static_cast<double>(traffic.sent - before_.sent) / steps),
+  const std::string launcher = by_launcher(*job_.identity);
+  return absl::StrCat("of ", job_.size, " processes", launcher, " this one has sent ", absl::StrFormat("%.3f", static_cast<double>(traffic.sent - before_.sent) / steps),
                       " MB and received ", absl::StrFormat("%.3f", static_cast<double>(traffic.received - before_.received) / steps), " MB a step; ",
                       job_.consistency.is_async() ? std::string() : absl::StrCat("its values lacked ", traffic.staleness, " steps at most; "),
                       traffic.again, " messages were sent again");

@@ -136,8 +136,8 @@ class Digits(Jobs):
         shown = " ".join(self.run_command(self.program("digits"), "train", "--help").stdout.split())
         self.assertIn("--shards NUMBER of a step, each with a batch of its own; they decide the result, however many processes they are spread over "
                       "(default: one a process)", shown)
-        self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch, train together: dist_sync, dist_bounded:STEPS or dist_async; "
-                      "or local, for one alone", shown)
+        self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or "
+                      "dist_async; or local, for one alone", shown)
 
     def test_wrong_use(self):
         digits = self.program("digits")

@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "runtime/kv/launchers.h"
+
 namespace mxc::kv {
 namespace {
 
@@ -71,13 +73,155 @@ TEST(Identity, SaysWhatIsMissingOrWrong) {
   EXPECT_EQ(refusal(with(kWorker, "MXC_RANK", "4")), "MXC_RANK=4 and MXC_SIZE=4 contradict each other");
 }
 
-// Each of four processes would train alone and take itself for the job.
-TEST(Identity, OtherLaunchersAreNamed) {
-  EXPECT_EQ(refusal({{"OMPI_COMM_WORLD_SIZE", "4"}}),
-            "this process is one of 4 that Open MPI has started (OMPI_COMM_WORLD_SIZE), which is not understood: start it with mxc "
-            "launch");
-  EXPECT_TRUE(detect({{"OMPI_COMM_WORLD_SIZE", "1"}}).ok());
-  EXPECT_TRUE(detect(with(kWorker, "OMPI_COMM_WORLD_SIZE", "4")).ok());
+// ---- Launchers of others
+
+const Variables kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}, {"PMIX_NAMESPACE", "446300161"}};
+const Variables kSlurm = {{"SLURM_PROCID", "1"},        {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_NUM_NODES", "3"}, {"SLURM_STEP_NODELIST", "node[07-09]"},
+                          {"SLURM_JOB_ID", "4711"}, {"SLURM_STEP_ID", "0"}};
+const Variables kTorchrun = {{"RANK", "1"},           {"WORLD_SIZE", "4"},      {"LOCAL_WORLD_SIZE", "2"},
+                             {"MASTER_ADDR", "10.0.0.7"}, {"MASTER_PORT", "29500"}, {"TORCHELASTIC_RUN_ID", "none"}};
+const Variables kDmlc = {{"DMLC_ROLE", "worker"},           {"DMLC_WORKER_ID", "1"},       {"DMLC_NUM_WORKER", "4"}, {"DMLC_NUM_SERVER", "2"},
+                         {"DMLC_PS_ROOT_URI", "10.0.0.7"}, {"DMLC_PS_ROOT_PORT", "9091"}};
+const Variables kKubernetes = {{"JOB_COMPLETION_INDEX", "1"}, {"MXC_SIZE", "4"}, {"MXC_RENDEZVOUS", "lenet-0.lenet:5000"}};
+
+Variables both(Variables variables, const Variables& others) {
+  variables.insert(others.begin(), others.end());
+  return variables;
+}
+
+struct Case {
+  const char* name;
+  Variables variables;
+  const char* launcher;
+  uint32_t rank, size;
+  std::string scheduler;  // empty: a meeting
+};
+
+// An address of Slurm's has the port that follows from "4711.0" (FNV-1a modulo 10000).
+uint64_t port_of(const std::string& step) {
+  uint64_t hash = 14695981039346656037u;
+  for (char c : step) hash = (hash ^ static_cast<uint64_t>(c)) * 1099511628211u;
+  return 20000 + hash % 10000;
+}
+
+TEST(Identity, OfOtherLaunchers) {
+  const Case cases[] = {
+      {"Open MPI on one machine", kOpenMpi, "Open MPI", 1, 4, ""},
+      {"Open MPI on several", both(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"), {{"MXC_RENDEZVOUS", "a:5000"}}), "Open MPI", 1, 4, "tcp://a:5000"},
+      {"Open MPI's daemons started by Slurm", both(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "4"), kSlurm), "Open MPI", 1, 4, ""},
+      {"Slurm on several machines", kSlurm, "Slurm", 1, 3, "tcp://node07:" + std::to_string(port_of("4711.0"))},
+      {"Slurm on one", with(with(kSlurm, "SLURM_STEP_NUM_NODES", "1"), "SLURM_STEP_NODELIST", "node07"), "Slurm", 1, 3, ""},
+      {"Slurm with PMI, which says the same", both(kSlurm, {{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}}), "Slurm", 1, 3,
+       "tcp://node07:" + std::to_string(port_of("4711.0"))},
+      {"a shell in a step of one, and mpirun there", both(kOpenMpi, {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}), "Open MPI", 1, 4, ""},
+      {"PMI", {{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}, {"MXC_RENDEZVOUS", "10.0.0.7:5000"}}, "PMI", 2, 3, "tcp://10.0.0.7:5000"},
+      {"Kubernetes", kKubernetes, "Kubernetes", 1, 4, "tcp://lenet-0.lenet:5000"},
+      {"torchrun on several machines", kTorchrun, "torchrun", 1, 4, "tcp://10.0.0.7:29500"},
+      {"torchrun with its agent's store", with(kTorchrun, "TORCHELASTIC_USE_AGENT_STORE", "True"), "torchrun", 1, 4, "tcp://10.0.0.7:29501"},
+      {"torchrun on one machine", with(kTorchrun, "LOCAL_WORLD_SIZE", "4"), "torchrun", 1, 4, ""},
+      {"DMLC", kDmlc, "DMLC", 1, 4, "tcp://10.0.0.7:9091"},
+      {"DMLC, by task", both(without(kDmlc, "DMLC_WORKER_ID"), {{"DMLC_TASK_ID", "3"}}), "DMLC", 3, 4, "tcp://10.0.0.7:9091"},
+      {"by hand", {{"MXC_RANK", "2"}, {"MXC_SIZE", "3"}, {"MXC_RENDEZVOUS", "[fd00::7]:5000"}}, "MXC_RANK", 2, 3, "tcp://[fd00::7]:5000"}};
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    auto identity = detect(one.variables);
+    ASSERT_TRUE(identity.ok()) << identity.status();
+    ASSERT_TRUE(identity->has_value());
+    EXPECT_EQ((*identity)->launcher, one.launcher);
+    EXPECT_EQ((*identity)->rank, one.rank);
+    EXPECT_EQ((*identity)->size, one.size);
+    EXPECT_EQ((*identity)->scheduler, one.scheduler);
+    EXPECT_EQ((*identity)->meeting.empty(), !one.scheduler.empty());
+    EXPECT_FALSE((*identity)->is_scheduler || (*identity)->is_idle || (*identity)->starts_scheduler);
+  }
+}
+
+TEST(Identity, OfOneThatOthersStartAlone) {
+  for (const Variables& variables : {Variables{{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}}, Variables{{"WORLD_SIZE", "1"}},
+                                     Variables{{"DMLC_ROLE", "worker"}, {"DMLC_NUM_WORKER", "1"}},
+                                     Variables{{"JOB_COMPLETION_INDEX", "3"}}}) {  // one of many trainings
+    auto identity = detect(variables);
+    ASSERT_TRUE(identity.ok()) << identity.status();
+    EXPECT_FALSE(identity->has_value());
+  }
+}
+
+// All agree on what the job is and where they meet; rank 0 alone starts a scheduler; another job is another one.
+TEST(Identity, RanksOfAJobAgree) {
+  const Variables jobs[] = {kOpenMpi, kSlurm, kTorchrun};
+  const char* ranks[] = {"OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "RANK"};
+  const char* names[] = {"PMIX_NAMESPACE", "SLURM_JOB_ID", "MASTER_PORT"};
+  for (size_t i = 0; i < 3; ++i) {
+    SCOPED_TRACE(ranks[i]);
+    auto first = detect(with(jobs[i], ranks[i], "0")), other = detect(jobs[i]), stranger = detect(with(jobs[i], names[i], "5"));
+    ASSERT_TRUE(first.ok() && other.ok() && stranger.ok());
+    EXPECT_TRUE((*first)->starts_scheduler);
+    EXPECT_FALSE((*other)->starts_scheduler);
+    EXPECT_EQ((*first)->job, (*other)->job);
+    EXPECT_EQ((*first)->meeting, (*other)->meeting);
+    EXPECT_EQ((*first)->scheduler, (*other)->scheduler);
+    EXPECT_NE((*first)->job, (*stranger)->job);
+    EXPECT_NE((*first)->meeting + (*first)->scheduler, (*stranger)->meeting + (*stranger)->scheduler);
+  }
+}
+
+TEST(Identity, KeysAndShardsWithAnyLauncher) {
+  auto identity = detect(both(kKubernetes, {{"MXC_KEYS", "/keys/job"}, {"MXC_SHARDS", "8"}}));
+  ASSERT_TRUE(identity.ok());
+  EXPECT_EQ((*identity)->keys_file, "/keys/job");
+  EXPECT_EQ((*identity)->shards, 8);
+}
+
+TEST(Identity, RolesOfDmlc) {
+  auto scheduler = detect(with(kDmlc, "DMLC_ROLE", "scheduler")), server = detect(with(kDmlc, "DMLC_ROLE", "server"));
+  auto lonely = detect(with(with(kDmlc, "DMLC_ROLE", "scheduler"), "DMLC_NUM_WORKER", "1"));
+  ASSERT_TRUE(scheduler.ok() && server.ok() && lonely.ok());
+  EXPECT_TRUE((*scheduler)->is_scheduler);
+  EXPECT_EQ((*scheduler)->scheduler, "tcp://10.0.0.7:9091");
+  EXPECT_EQ((*scheduler)->size, 4u);
+  EXPECT_EQ((*scheduler)->job, (*detect(kDmlc))->job);
+  EXPECT_FALSE((*detect(with(kDmlc, "DMLC_WORKER_ID", "0")))->starts_scheduler);  // its launcher starts one
+  EXPECT_TRUE((*server)->is_idle);
+  EXPECT_TRUE((*lonely)->is_idle);
+  EXPECT_EQ(refusal(with(kDmlc, "DMLC_ROLE", "boss")), "DMLC_ROLE=boss: worker, server or scheduler is expected");
+}
+
+TEST(Identity, ContradictionsNameBoth) {
+  EXPECT_EQ(refusal(both(kTorchrun, {{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}})),
+            "PMI and torchrun contradict each other: PMI_RANK=2 of PMI_SIZE=4, RANK=1 of WORLD_SIZE=4; unset the variables of the one that has not started "
+            "this process");
+  EXPECT_EQ(refusal(both(kOpenMpi, with(kSlurm, "SLURM_STEP_NUM_TASKS", "4"))), "");  // alike
+  EXPECT_EQ(refusal(both(kOpenMpi, with(kSlurm, "SLURM_STEP_NUM_TASKS", "6"))),
+            "Open MPI and Slurm contradict each other: OMPI_COMM_WORLD_RANK=1 of OMPI_COMM_WORLD_SIZE=4, SLURM_PROCID=1 of SLURM_STEP_NUM_TASKS=6; unset the "
+            "variables of the one that has not started this process");
+  EXPECT_EQ(refusal(both(kWorker, kOpenMpi)),
+            "mxc launch and Open MPI contradict each other: MXC_RANK=2 of MXC_SIZE=4, OMPI_COMM_WORLD_RANK=1 of OMPI_COMM_WORLD_SIZE=4; unset the variables of "
+            "the one that has not started this process");
+  EXPECT_TRUE(detect(both(kWorker, with(kOpenMpi, "OMPI_COMM_WORLD_RANK", "2"))).ok());
+  // What mxc launch or a worker of rank 0 starts as the scheduler has the variables of its parent.
+  EXPECT_TRUE(detect(both(with(both(kWorker, {{"MXC_PUBLISH", "7"}}), "MXC_ROLE", "scheduler"), kOpenMpi)).ok());
+}
+
+TEST(Identity, OtherLaunchersSayWhatIsMissingOrWrong) {
+  EXPECT_EQ(refusal(without(kOpenMpi, "OMPI_COMM_WORLD_RANK")), "OMPI_COMM_WORLD_SIZE is set, and OMPI_COMM_WORLD_RANK is not");
+  EXPECT_EQ(refusal(with(kOpenMpi, "OMPI_COMM_WORLD_RANK", "4")), "OMPI_COMM_WORLD_RANK=4 and OMPI_COMM_WORLD_SIZE=4 contradict each other");
+  EXPECT_EQ(refusal(with(kSlurm, "SLURM_PROCID", "x")), "SLURM_PROCID=x: a whole number up to 65536 is expected");
+  EXPECT_EQ(refusal(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2")),
+            "this process is one of 4 that Open MPI has started (OMPI_COMM_WORLD_SIZE), and nothing says where they meet: set MXC_RENDEZVOUS=HOST:PORT, the "
+            "machine of rank 0 and a free port there");
+  EXPECT_EQ(refusal(without(kTorchrun, "MASTER_PORT")), "MASTER_ADDR is set, and MASTER_PORT is not");
+  EXPECT_EQ(refusal(without(kDmlc, "DMLC_PS_ROOT_URI")), "DMLC_PS_ROOT_PORT is set, and DMLC_PS_ROOT_URI is not");
+  EXPECT_EQ(refusal(with(kTorchrun, "MASTER_PORT", "65536")), "MASTER_PORT=65536: a whole number up to 65535 is expected");
+  EXPECT_EQ(refusal(without(kKubernetes, "MXC_SIZE")), "JOB_COMPLETION_INDEX is set, and MXC_SIZE is not");
+  EXPECT_EQ(refusal({{"MXC_RANK", "1"}}), "MXC_RANK is set, and MXC_SIZE is not");
+  EXPECT_EQ(refusal(both(kKubernetes, {{"MXC_SHARDS", "many"}})), "MXC_SHARDS=many: a whole number up to 1048576 is expected");
+}
+
+TEST(Launchers, FirstHostOfASlurmList) {
+  for (const auto& [list, host] : Variables{{"alpha", "alpha"}, {"alpha,beta", "alpha"}, {"node[3-5,9]", "node3"}, {"node[03,7],x", "node03"},
+                                            {"rack1-node[07-09]-ib,rack2", "rack1-node07-ib"}, {"a,b[1-2]", "a"}, {"", ""}, {"broken[1-", ""}}) {
+    EXPECT_EQ(first_host(list), host) << list;
+  }
 }
 
 }  // namespace

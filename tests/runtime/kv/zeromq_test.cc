@@ -55,6 +55,27 @@ TEST(ZeroMqKeys, WithoutKeysNobodyIsHeard) { EXPECT_FALSE(is_heard(keys(), {}));
 
 TEST(ZeroMqKeys, OfAnotherJobAreNotHeard) { EXPECT_FALSE(is_heard(keys(), keys())); }
 
+// What a caller with these keys is told by a listener with those.
+std::string told(const JobKeys& server, const JobKeys& client) {
+  auto listener = endpoint({.keys = server}), caller = endpoint({.keys = client});
+  auto address = listener->listen(kLoopback);
+  EXPECT_TRUE(address.ok()) << address.status();
+  EXPECT_TRUE(caller->connect(*address).ok());
+  absl::StatusOr<Arrival> arrival = Arrival{};
+  for (int i = 0; i < 6000 && arrival.ok(); ++i) {
+    EXPECT_TRUE(listener->receive(milliseconds(5)).ok());
+    arrival = caller->receive(milliseconds(5));
+  }
+  const std::string text(arrival.status().message());
+  return text.starts_with(*address) ? text.substr(address->size()) : text;
+}
+
+TEST(ZeroMqKeys, WhoIsRefusedIsTold) {
+  EXPECT_EQ(told(keys(), keys()), " refuses the keys of this process");
+  EXPECT_EQ(told({}, keys()), " refuses the keys of this process");
+  EXPECT_EQ(told(keys(), {}), " takes no connection without keys, or is not of this job");
+}
+
 // Knows the public key, as anybody may, and has a secret key of its own: CURVE alone would let it in.
 TEST(ZeroMqKeys, TheServersKeyAloneOpensNothing) {
   const JobKeys own = keys();

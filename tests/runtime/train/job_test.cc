@@ -60,6 +60,19 @@ TEST(Job, OneThatIsLaunchedAsTheOnlyOneIsAlone) {
   EXPECT_FALSE(job->identity.has_value());
 }
 
+TEST(Job, OfAnotherLauncher) {
+  const Variables variables = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"MXC_RENDEZVOUS", "127.0.0.1:9"}, {"MXC_SHARDS", "8"}};
+  const auto job = job_of("dist_sync", 0, variables);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->rank, 1u);
+  EXPECT_EQ(job->size, 4u);
+  EXPECT_EQ(job->shards, 8);
+  EXPECT_EQ(by_launcher(*job->identity), " (Open MPI)");
+  EXPECT_EQ(by_launcher(*job_of("dist_sync", 0, launched(0, 4))->identity), "");
+  EXPECT_EQ(error_of("", 0, variables),
+            "this process is one of 4 of a job (Open MPI): --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together");
+}
+
 TEST(Job, Contradictions) {
   EXPECT_EQ(error_of("dist_sync", 0, {}),
             "--kvstore dist_sync: no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ...");

@@ -1,0 +1,31 @@
+// Reach: names of machines as addresses, and by which address of its own this machine is seen from there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/kv/transport.h"
+
+namespace mxc::kv {
+
+struct HostPort {
+  std::string host;
+  uint16_t port = 0;
+};
+
+// Of "HOST:PORT", with or without "tcp://" before it; an IPv6 address stands in brackets. Error: it is none.
+absl::StatusOr<HostPort> parse_host_port(const std::string& text);
+// "tcp://HOST:PORT", with brackets where needed. `port` may be "*", any that is free.
+std::string tcp_address(const std::string& host, const std::string& port);
+
+// Is it a name or an address of this machine that no other machine takes for this one: localhost, 127.0.0.1, ::1?
+bool is_own_name(const std::string& host);
+
+// The numeric address of a host, of the fourth version of IP if it has one. Tries for so long: names may come with the machines. Error: there is none.
+absl::StatusOr<std::string> resolve(const std::string& host, Duration most);
+
+// The address of this machine that packets to `address` (numeric) bear. Nothing is sent. Error: no way leads there.
+absl::StatusOr<std::string> local_address(const std::string& address);
+
+}  // namespace mxc::kv

@@ -1,0 +1,274 @@
+"""One program under many launchers: Open MPI, and the variables of Slurm, torchrun, DMLC, PMI and Kubernetes; `mxc keygen`.
+
+Launchers that are not there are simulated by the variables that they set.
+
+Usage: launchers_test.py ROOT BUILD [unittest arguments]. Tests of class OpenMpi are skipped where mpirun is not installed.
+"""
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+MXC = BUILD / "bin/mxc"
+LIMIT = 120  # seconds after which a process hangs
+OF_LAUNCHERS = re.compile(r"(MXC|OMPI|PMIX|PMI|SLURM|DMLC)_|(RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT|JOB_COMPLETION_INDEX)$")
+PLAIN = {name: value for name, value in os.environ.items() if not OF_LAUNCHERS.match(name)}
+
+# All push ones, so many times; each tells the sum. The second argument is the rank that ends with exit code 7.
+COUNTS = """#include <mxc/mxc.h>
+#include <cstdio>
+#include <cstdlib>
+using namespace mxc;
+int main(int argc, char** argv) {
+  KVStore kv = KVStore::create("dist_sync");
+  kv.set_updater([](const KVUpdate& update) { update.value += update.gradient; });
+  NDArray sum = NDArray::zeros({3});
+  kv.init("sum", sum);
+  for (int i = 0; i < std::atoi(argv[1]); ++i) {
+    kv.push("sum", NDArray::ones({3}));
+    kv.pull("sum", sum);
+    sum.wait();
+    if (i == 0) std::printf("rank %d has begun\\n", kv.rank());
+    std::fflush(stdout);
+  }
+  std::printf("rank %d of %d: %g\\n", kv.rank(), kv.size(), sum[1].item<float>());
+  kv.close();
+  return argc > 2 && kv.rank() == std::atoi(argv[2]) ? 7 : 0;
+}
+"""
+
+def processes_of(program):
+    """Those that run it."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.readlink(entry / "exe") == str(program):
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return found
+
+
+@contextlib.contextmanager
+def port_kept_free():
+    """A port of the loopback interface that nobody else is given: it is bound here, and a listener that allows it (SO_REUSEADDR) binds it, too."""
+    with socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keeper.bind(("127.0.0.1", 0))
+        yield keeper.getsockname()[1]
+
+
+class Programs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        (cls.folder / "counts.cpp").write_text(COUNTS)
+        cls.program = cls.folder / "counts"
+        subprocess.run([MXC, "compile", cls.folder / "counts.cpp", "-o", cls.program], check=True, timeout=300)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def check_nothing_is_left(self):
+        """A scheduler ends when it has told everybody that the job has, or after a minute in which somebody has not come."""
+        deadline = time.monotonic() + 100
+        while processes_of(self.program) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(processes_of(self.program), [])
+        meetings = self.folder / f"mxc-{os.geteuid()}"
+        self.assertEqual(list(meetings.iterdir()) if meetings.exists() else [], [])
+
+
+class Simulated(Programs):
+    def start(self, variables, *arguments):
+        """With these variables and no others of launchers."""
+        return subprocess.Popen([self.program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**PLAIN, "TMPDIR": str(self.folder), **variables})
+
+    def check_job(self, places, idle=()):
+        """A process for each of `places`, which are variables; the last rank begins first. `idle` show nothing and end well."""
+        jobs = [self.start(variables, 10) for variables in reversed(places)][::-1]
+        others = [self.start(variables, 10) for variables in idle]
+        for rank, job in enumerate(jobs):
+            out, errors = job.communicate(timeout=LIMIT)
+            self.assertEqual((job.returncode, errors), (0, ""))
+            self.assertEqual(out, f"rank {rank} has begun\nrank {rank} of {len(places)}: {10 * len(places)}\n")
+        for job in others:
+            self.assertEqual((*job.communicate(timeout=LIMIT), job.returncode), ("", "", 0))
+        self.check_nothing_is_left()
+
+    def refusal(self, variables, code=1):
+        job = self.start(variables, 10)
+        out, errors = job.communicate(timeout=LIMIT)
+        self.assertEqual((job.returncode, out), (code, ""), errors)
+        self.assertEqual(errors.count("\n"), 1, errors)
+        return errors
+
+    @staticmethod
+    def open_mpi(rank, size, job="446300161"):
+        return {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(size), "OMPI_COMM_WORLD_LOCAL_SIZE": str(size), "PMIX_NAMESPACE": job}
+
+    def test_open_mpi_on_one_machine(self):
+        self.check_job([self.open_mpi(rank, 3) for rank in range(3)])
+
+    def test_two_jobs_at_once(self):
+        jobs = [[self.start(self.open_mpi(rank, 2, job), 10) for rank in range(2)] for job in ("1", "2")]
+        for pair in jobs:
+            self.assertEqual([job.communicate(timeout=LIMIT)[0].splitlines()[-1] for job in pair], ["rank 0 of 2: 20", "rank 1 of 2: 20"])
+        self.check_nothing_is_left()
+
+    def test_slurm_on_one_machine(self):
+        self.check_job([{"SLURM_PROCID": str(rank), "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_NODELIST": "here",
+                         "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "PMI_RANK": str(rank), "PMI_SIZE": "2"} for rank in range(2)])
+
+    def test_torchrun(self):
+        def place(rank, port, here):
+            return {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": here, "MASTER_ADDR": "localhost", "MASTER_PORT": str(port), "TORCHELASTIC_RUN_ID": "none"}
+        self.check_job([place(rank, 29500, "2") for rank in range(2)])
+        with port_kept_free() as port:
+            self.check_job([place(rank, port, "1") for rank in range(2)])
+
+    def test_dmlc_with_keys(self):
+        keys = self.folder / "dmlc.keys"
+        subprocess.run([MXC, "keygen", keys], check=True)
+        with port_kept_free() as port:
+            job = {"DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1", "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port), "MXC_KEYS": str(keys)}
+            self.check_job([{**job, "DMLC_ROLE": "worker", "DMLC_TASK_ID": str(rank)} for rank in range(2)],
+                           idle=[{**job, "DMLC_ROLE": "server"}, {**job, "DMLC_ROLE": "scheduler"}])
+
+    def test_kubernetes_and_pmi(self):
+        """With the variables of the manifest in docs/launchers.md, which must fit together; but for the name, which there are none of here."""
+        manifest = re.search(r"```yaml\n(.*?)```", (ROOT / "docs/launchers.md").read_text(), re.S).group(1)
+        variables = dict(re.findall(r'\{name: (MXC_\w+), value: "?([^"}]*)"?\}', manifest))
+        words = dict(re.findall(r"^ *(completions|parallelism|subdomain|completionMode): (\w+)", manifest, re.M))
+        names = set(re.findall(r"^metadata: \{name: (\w+)\}", manifest, re.M))
+        self.assertEqual(words, {"completionMode": "Indexed", "completions": variables["MXC_SIZE"], "parallelism": variables["MXC_SIZE"], "subdomain": "lenet"})
+        self.assertEqual((names, variables["MXC_RENDEZVOUS"]), ({"lenet"}, "lenet-0.lenet:5000"))
+        self.assertEqual(variables.keys(), {"MXC_SIZE", "MXC_RENDEZVOUS", "MXC_KEYS"})
+        keys = self.folder / "kubernetes.keys"
+        subprocess.run([MXC, "keygen", keys], check=True)
+        with port_kept_free() as port:
+            self.check_job([{"JOB_COMPLETION_INDEX": str(rank), **variables, "MXC_RENDEZVOUS": f"localhost:{port}", "MXC_KEYS": str(keys)} for rank in range(4)])
+            self.check_job([{"PMI_RANK": str(rank), "PMI_SIZE": "2", "MXC_RENDEZVOUS": f"127.0.0.1:{port}"} for rank in range(2)])
+
+    def test_a_death_is_told_by_the_scheduler_of_the_dead(self):
+        """Rank 0 has started the scheduler, which outlives it."""
+        jobs = [self.start(self.open_mpi(rank, 3), 10**9) for rank in range(3)]
+        for rank, job in enumerate(jobs):
+            self.assertEqual(job.stdout.readline(), f"rank {rank} has begun\n")
+        jobs[0].kill()
+        for job in jobs[1:]:
+            _, errors = job.communicate(timeout=LIMIT)
+            self.assertEqual(job.returncode, 1)
+            self.assertRegex(errors, rf"^\S+counts.cpp:\d+:\d+: error: .*: rank 0 \(host \S+, process {jobs[0].pid}\) is gone: its connection has ended; "
+                                     r"the last step that it began was \d+\n$")
+        jobs[0].communicate()
+        self.check_nothing_is_left()
+
+    def test_a_stranger_is_refused(self):
+        """Rank 1 has keys, and they are of another job."""
+        keys = [self.folder / name for name in ("own.keys", "other.keys")]
+        for path in keys:
+            subprocess.run([MXC, "keygen", path], check=True)
+        with port_kept_free() as port:
+            places = [{"MXC_RANK": str(rank), "MXC_SIZE": "2", "MXC_RENDEZVOUS": f"127.0.0.1:{port}", "MXC_KEYS": str(keys[rank])} for rank in range(2)]
+            first = self.start(places[0], 10)
+            try:
+                errors = self.refusal(places[1])
+            finally:
+                first.kill()
+                first.communicate()
+        self.assertRegex(errors, rf"error: \w+: .*tcp://127.0.0.1:{port} refuses the keys of this process\n$")
+        self.check_nothing_is_left()
+
+    def test_refused(self):
+        beyond = {"MXC_RANK": "0", "MXC_SIZE": "2", "MXC_RENDEZVOUS": "192.0.2.9:5000"}
+        readable = self.folder / "readable.keys"
+        readable.write_text("secret\n")
+        for variables, message in (
+            ({"OMPI_COMM_WORLD_SIZE": "4"}, "OMPI_COMM_WORLD_SIZE is set, and OMPI_COMM_WORLD_RANK is not"),
+            ({**self.open_mpi(1, 4), "PMI_RANK": "0", "PMI_SIZE": "4"},
+             "Open MPI and PMI contradict each other: OMPI_COMM_WORLD_RANK=1 of OMPI_COMM_WORLD_SIZE=4, PMI_RANK=0 of PMI_SIZE=4; unset the variables of the one "
+             "that has not started this process"),
+            (beyond, "refusing to meet at 192.0.2.9:5000, where other machines can connect, without keys: make some with mxc keygen FILE, and give all processes "
+                     "MXC_KEYS=FILE"),
+            ({**beyond, "MXC_KEYS": "/nowhere"}, "cannot read the keys in /nowhere: No such file or directory"),
+            ({**beyond, "MXC_KEYS": str(readable)}, f"the keys in {readable} may be read by others than their owner: chmod 600 it"),
+            ({**beyond, "MXC_RENDEZVOUS": "here"}, "'here' is no HOST:PORT"),
+            ({**self.open_mpi(0, 2), "TMPDIR": "/nowhere"}, f"cannot make the folder /nowhere/mxc-{os.geteuid()}: No such file or directory"),
+        ):
+            with self.subTest(variables=variables):
+                self.assertRegex(self.refusal(variables), rf"counts.cpp:6:\d+: error: create: {re.escape(message)}\n$")
+
+    def test_a_port_that_is_taken(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            errors = self.refusal({"MXC_RANK": "0", "MXC_SIZE": "2", "MXC_RENDEZVOUS": f"127.0.0.1:{port}"})
+        self.assertIn(f"error: create: the job's scheduler cannot start: cannot listen at tcp://127.0.0.1:{port}: Address already in use\n", errors)
+
+    def test_keygen(self):
+        path = self.folder / "job.keys"
+        self.assertEqual(subprocess.run([MXC, "keygen", path], capture_output=True, text=True, timeout=LIMIT).stdout, "")
+        self.assertEqual(path.stat().st_mode & 0o7777, 0o600)
+        self.assertRegex(path.read_text(), r"^public \S{40}\nsecret \S{40}\n$")
+        for arguments, code, message in (([path], 1, f"mxc: error: cannot write the keys in {path}: File exists\n"), ([], 2, "mxc: error: file is required\n")):
+            again = subprocess.run([MXC, "keygen", *arguments], capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual((again.returncode, again.stderr), (code, message))
+
+
+@unittest.skipUnless(shutil.which("mpirun"), "SKIPPED: mpirun is not installed (Debian's package openmpi-bin)")
+class OpenMpi(Programs):
+    def mpirun(self, *command, code=0):
+        result = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "4", *map(str, command)], capture_output=True, text=True, timeout=LIMIT,
+                                env={**PLAIN, "TMPDIR": str(self.folder)}, cwd=self.folder)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def test_counts(self):
+        shown = self.mpirun(self.program, 10).stdout.splitlines()
+        self.assertEqual(sorted(line for line in shown if " of " in line), [f"rank {rank} of 4: 40" for rank in range(4)])
+        self.check_nothing_is_left()
+
+    def test_lenet(self):
+        """The same file, bit for bit, as one process with four shards."""
+        lenet = self.folder / "lenet"
+        subprocess.run([MXC, "compile", ROOT / "examples/lenet/lenet.cpp", "-o", lenet], check=True, timeout=300)
+        train = [lenet, "train", "--data", "random:256", "--batch", "8", "--steps", "3", "--threads", "1", "--shards", "4"]
+        shown = self.mpirun(*train, "--save", "job", "--kvstore", "dist_sync").stdout
+        self.assertIn("of 4 processes (Open MPI) this one has sent ", shown)
+        subprocess.run([*train, "--save", "alone"], check=True, timeout=LIMIT, cwd=self.folder, stdout=subprocess.DEVNULL)
+        self.assertEqual((self.folder / "job").read_bytes(), (self.folder / "alone").read_bytes())
+        errors = self.mpirun(*train, code=1).stderr
+        self.assertIn("lenet: error: this process is one of 4 of a job (Open MPI): --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train "
+                      "together\n", errors)
+
+    def test_a_death(self):
+        """mpirun ends the others."""
+        job = subprocess.Popen(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3", self.program, str(10**9)], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, env={**PLAIN, "TMPDIR": str(self.folder)})
+        try:
+            self.assertRegex(job.stdout.readline(), "has begun")
+            victim = next(p for p in processes_of(self.program) if b"OMPI_COMM_WORLD_RANK=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+            os.kill(victim, signal.SIGKILL)
+            job.communicate(timeout=LIMIT)
+        finally:
+            job.kill()
+        self.assertNotEqual(job.returncode, 0)
+        self.check_nothing_is_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

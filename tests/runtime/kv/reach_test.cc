@@ -1,0 +1,74 @@
+// Names of machines, as far as a machine alone can tell.
+#include "runtime/kv/reach.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "runtime/kv/join.h"
+
+namespace mxc::kv {
+namespace {
+
+TEST(Reach, HostsAndPorts) {
+  for (const auto& [text, host, port] : {std::tuple("alpha:5000", "alpha", 5000), std::tuple("tcp://10.0.0.7:1", "10.0.0.7", 1),
+                                         std::tuple("[fd00::7]:65535", "fd00::7", 65535)}) {
+    const auto parsed = parse_host_port(text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(parsed->host, host);
+    EXPECT_EQ(parsed->port, port);
+  }
+  for (const char* text : {"", "alpha", "alpha:", ":5000", "alpha:0", "alpha:65536", "alpha:x"})
+    EXPECT_EQ(parse_host_port(text).status().message(), std::string("'") + text + "' is no HOST:PORT");
+  EXPECT_EQ(tcp_address("10.0.0.7", "5"), "tcp://10.0.0.7:5");
+  EXPECT_EQ(tcp_address("fd00::7", "*"), "tcp://[fd00::7]:*");
+}
+
+TEST(Reach, NamesThatEveryMachineHas) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.0.1.1", "::1"}) EXPECT_TRUE(is_own_name(host)) << host;
+  for (const char* host : {"10.0.0.7", "alpha", "127", "fd00::7"}) EXPECT_FALSE(is_own_name(host)) << host;
+}
+
+TEST(Reach, Addresses) {
+  EXPECT_EQ(*resolve("10.0.0.7", Duration(0)), "10.0.0.7");
+  EXPECT_EQ(*resolve("localhost", Duration(0)), "127.0.0.1");
+  EXPECT_EQ(*local_address("127.0.0.1"), "127.0.0.1");
+  // No name may be so long: nobody is asked.
+  const std::string name(100, 'x');
+  const std::string begins = "there is no machine " + std::string(60, 'x') + "...: ";
+  EXPECT_EQ(std::string(resolve(name, Duration(0)).status().message()).substr(0, begins.size()), begins);
+}
+
+TEST(Join, ASchedulerListensToOthersWithKeysAlone) {
+  EXPECT_EQ(*listening_address("tcp://127.0.0.1:5000", ""), "tcp://127.0.0.1:5000");
+  EXPECT_EQ(*listening_address("tcp://localhost:5000", ""), "tcp://127.0.0.1:5000");
+  EXPECT_EQ(*listening_address("tcp://[::1]:5000", ""), "tcp://[::1]:5000");
+  EXPECT_EQ(*listening_address("tcp://alpha:5000", "keys"), "tcp://0.0.0.0:5000");
+  EXPECT_EQ(*listening_address("tcp://[fd00::7]:5000", "keys"), "tcp://[::]:5000");
+  EXPECT_EQ(listening_address("tcp://alpha:5000", "").status().message(),
+            "refusing to meet at alpha:5000, where other machines can connect, without keys: make some with mxc keygen FILE, and give all processes "
+            "MXC_KEYS=FILE");
+}
+
+TEST(Join, AMemberBeyondThisMachineNeedsKeysAndAWay) {
+  Identity identity;
+  identity.size = 2;
+  identity.rank = 1;
+  identity.scheduler = "tcp://10.0.0.7:5000";
+  EXPECT_EQ(process_options(identity, {}).status().message(),
+            "refusing to meet at 10.0.0.7:5000, where other machines can connect, without keys: make some with mxc keygen FILE, and give all processes "
+            "MXC_KEYS=FILE");
+  identity.keys_file = "/nowhere";
+  EXPECT_EQ(process_options(identity, {}).status().message(), "cannot read the keys in /nowhere: No such file or directory");
+  identity = {};
+  identity.size = 2;
+  identity.scheduler = "tcp://127.0.0.1:5000";
+  const auto options = process_options(identity, {});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->listen, "tcp://127.0.0.1:*");
+  EXPECT_EQ(options->scheduler, "tcp://127.0.0.1:5000");
+}
+
+}  // namespace
+}  // namespace mxc::kv
