@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   addKeygenVerb(app, exit_code);
   addInspectVerb(app, exit_code);
   addVerifyVerb(app, exit_code);
+  addSimulateVerb(app, exit_code);
   addOpsVerb(app, exit_code);
   std::string error;
   std::vector<std::string> arguments = readArguments(argc, argv, error);

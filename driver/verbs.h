@@ -14,5 +14,6 @@ void addKeygenVerb(CLI::App& app, int& exit_code);
 void addLaunchVerb(CLI::App& app, int& exit_code);
 void addVerifyVerb(CLI::App& app, int& exit_code);
 void addOpsVerb(CLI::App& app, int& exit_code);
+void addSimulateVerb(CLI::App& app, int& exit_code);
 
 }  // namespace mxc::driver

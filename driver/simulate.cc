@@ -1,0 +1,182 @@
+// See simulate.h.
+#include "driver/simulate.h"
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "driver/files.h"
+#include "driver/find_plans.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include "runtime/kv/kind.h"
+#include "runtime/train/key_updates.h"
+
+namespace mxc::driver {
+
+namespace {
+
+// "12.5ms" with {"s", 1}, {"ms", 1e-3} ...
+absl::StatusOr<double> parseUnit(const std::string& text, const std::vector<std::pair<std::string, double>>& units, const char* example) {
+  const size_t end = text.find_first_not_of("0123456789.eE+-");
+  double number = 0;
+  if (end != std::string::npos && absl::SimpleAtod(text.substr(0, end), &number) && std::isfinite(number) && number >= 0) {
+    for (const auto& [unit, factor] : units)
+      if (text.substr(end) == unit) return number * factor;
+  }
+  std::string known;
+  for (const auto& [unit, factor] : units) known += (known.empty() ? "" : ", ") + unit;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number with one of ", known, ", as ", example));
+}
+
+double weightOf(const core::PlanView& view, const plan::Step& step) {
+  double bytes = 0;
+  for (const plan::Arg& arg : view.args(step)) bytes += static_cast<double>(view.buffer(arg.buffer).bytes);
+  return static_cast<double>(step.flops) + kFlopsPerByte * bytes;
+}
+
+// The steps of a block in the order in which they run; those of a loop as often as it runs, once if only the run knows.
+void flatten(const core::PlanView& view, const plan::Block& block, std::vector<const plan::Step*>& steps) {
+  const bool repeats = block.kind == plan::BlockKind::loop && block.trip_buffer == plan::kNone;
+  for (int64_t trip = 0; trip < (repeats ? block.trip_count : 1); ++trip) {
+    for (const plan::Item& item : view.items(block)) {
+      if (item.kind == plan::ItemKind::step) steps.push_back(&view.step(item.index));
+      else flatten(view, view.block(item.index), steps);
+    }
+  }
+}
+
+kv::ComputeStep computeStep(const core::PlanView& view, const plan::Step& step, const std::map<uint32_t, uint32_t>& key_of) {
+  kv::ComputeStep made;
+  made.seconds = weightOf(view, step);
+  for (const plan::Arg& arg : view.args(step)) {
+    auto key = key_of.find(arg.buffer);
+    if (key != key_of.end() && arg.access != plan::Access::write) made.reads.push_back(key->second);
+  }
+  return made;
+}
+
+struct Row {
+  int workers = 1;
+  kv::SimulatedStep step;
+  double scaling = 1;  // samples a second of a worker, against one worker alone
+};
+
+void printText(const std::vector<Row>& rows, const SimulatedProgram& program, int shards) {
+  llvm::outs() << " workers     step ms  compute ms  network ms  hidden %    MB sent   samples/s  scaling\n";
+  for (const Row& row : rows) {
+    const kv::SimulatedStep& step = row.step;
+    llvm::outs() << llvm::format("%8d %11.3f %11.3f %11.3f ", row.workers, 1e3 * step.seconds, 1e3 * step.compute, 1e3 * step.communication)
+                 << llvm::format("%9.1f %10.3f %11.1f %8.3f\n", 100 * step.hidden(), step.sent / 1e6,
+                                 static_cast<double>(row.workers * shards * program.batch) / step.seconds, row.scaling);
+  }
+}
+
+void printJson(const std::vector<Row>& rows, const SimulatedProgram& program, int shards) {
+  for (const Row& row : rows) {
+    const kv::SimulatedStep& step = row.step;
+    llvm::outs() << llvm::format("{\"workers\": %d, \"step\": %.9g, \"compute\": %.9g, ", row.workers, step.seconds, step.compute)
+                 << llvm::format("\"communication\": %.9g, \"hidden\": %.6g, \"sent\": %.9g, ", step.communication, step.hidden(), step.sent)
+                 << llvm::format("\"received\": %.9g, \"messages\": %.9g, ", step.received, step.messages)
+                 << llvm::format("\"samples_per_second\": %.9g, \"scaling\": %.6g}\n",
+                                 static_cast<double>(row.workers * shards * program.batch) / step.seconds, row.scaling);
+  }
+}
+
+absl::StatusOr<kv::SimulatedJob> jobOf(const SimulateOptions& options, const SimulatedProgram& program) {
+  kv::SimulatedJob job;
+  auto kind = kv::parse_kind(options.kvstore);
+  if (!kind.ok()) return kind.status();
+  if (!kind->distributed) return absl::InvalidArgumentError(absl::StrCat("--kvstore=", options.kvstore, " is for one process"));
+  job.consistency = kind->consistency;
+  auto bandwidth = parseRate(options.bandwidth), processing = parseRate(options.processing);
+  auto latency = parseDuration(options.latency);
+  for (const absl::Status& status : {bandwidth.status(), processing.status(), latency.status()})
+    if (!status.ok()) return status;
+  job.network.bandwidth = *bandwidth;
+  job.network.processing = *processing;
+  job.network.latency = *latency;
+  job.compute = program.compute;
+  job.steps = options.steps;
+  return job;
+}
+
+absl::StatusOr<std::vector<Row>> rowsOf(const SimulateOptions& options, const SimulatedProgram& program) {
+  auto job = jobOf(options, program);
+  if (!job.ok()) return job.status();
+  double alone = 0;
+  for (const kv::ComputeStep& step : program.compute) alone += step.seconds * options.shards;
+  std::vector<Row> rows;
+  for (int workers : options.workers) {
+    job->rules.servers = job->rules.workers = workers;
+    job->rules.shards = static_cast<int64_t>(workers) * options.shards;
+    auto step = kv::simulate(program.keys, *job);
+    if (!step.ok()) return step.status();
+    rows.push_back({workers, *step, alone / step->seconds});
+  }
+  return rows;
+}
+
+}  // namespace
+
+absl::StatusOr<double> parseDuration(const std::string& text) { return parseUnit(text, {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}, "320ms"); }
+absl::StatusOr<double> parseRate(const std::string& text) {
+  return parseUnit(text, {{"Gbit", 1e9 / 8}, {"Mbit", 1e6 / 8}, {"kbit", 1e3 / 8}, {"GB", 1e9}, {"MB", 1e6}}, "10Gbit");
+}
+
+absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, double seconds) {
+  auto shared = train::KeyUpdates::keys_of(view);
+  if (!shared.ok()) return shared.status();
+  SimulatedProgram program;
+  std::map<uint32_t, uint32_t> read, made;  // buffer: key
+  for (uint32_t key = 0; key < shared->size(); ++key) {
+    const train::SharedKey& one = (*shared)[key];
+    program.keys.push_back({one.name, one.shape, one.dtype, one.beside});
+    if (one.contribution == plan::kNone) continue;
+    read[one.buffer] = key;
+    made[one.contribution] = key;
+  }
+  const plan::Graph& graph = view.graph(view.find_graph("gradients"));
+  program.batch = graph.batch;
+  std::vector<const plan::Step*> steps;
+  flatten(view, view.block(graph.block), steps);
+  double all = 0;
+  std::map<uint32_t, size_t> last;  // key: the step that makes it
+  for (const plan::Step* step : steps) {
+    for (const plan::Arg& arg : view.args(*step))
+      if (auto key = made.find(arg.buffer); key != made.end() && arg.access != plan::Access::read) last[key->second] = program.compute.size();
+    program.compute.push_back(computeStep(view, *step, read));
+    all += program.compute.back().seconds;
+  }
+  for (kv::ComputeStep& step : program.compute) step.seconds *= seconds / all;
+  for (auto [key, step] : last) program.compute[step].makes.push_back(key);
+  return program;
+}
+
+void simulate(const SimulateOptions& options, DiagnosticPrinter& printer) {
+  frontend::Diagnostic diagnostic;
+  diagnostic.place.file = options.program;
+  auto file = readWholeFile(options.program);
+  if (!file) {
+    diagnostic.message = llvm::toString(file.takeError());
+    return printer.print(diagnostic);
+  }
+  const std::vector<AlignedPlan> plans = findPlans(*file);
+  if (plans.size() != 1) {
+    diagnostic.message = plans.empty() ? "there is no program compiled by this version of mxc in this file"
+                                       : "a program with a main of its own decides by itself what it exchanges";
+    return printer.print(diagnostic);
+  }
+  auto seconds = parseDuration(options.compute);
+  if (seconds.ok() && *seconds <= 0) seconds = absl::InvalidArgumentError("--compute is more than 0");
+  if (!seconds.ok()) return printer.error(frontend::Fault::usage, std::string(seconds.status().message()));
+  auto program = simulatedProgram(plans[0].view(), *seconds);
+  if (!program.ok()) return printer.error(program.status());
+  auto rows = rowsOf(options, *program);
+  if (!rows.ok()) return printer.error(frontend::Fault::usage, std::string(rows.status().message()));
+  options.json ? printJson(*rows, *program, options.shards) : printText(*rows, *program, options.shards);
+}
+
+}  // namespace mxc::driver

@@ -1,0 +1,320 @@
+// See simulator.h.
+#include "runtime/kv/simulator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core/plan_sizes.h"
+#include "runtime/kv/server.h"
+#include "runtime/kv/tree.h"
+
+namespace mxc::kv {
+
+namespace {
+
+constexpr int64_t kScale = 256;
+constexpr int kUnmeasured = 2;
+constexpr double kNever = 1e300;
+
+Time as_time(double seconds) { return std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds)); }
+double as_seconds(Time time) { return std::chrono::duration<double>(time).count(); }
+
+// The plan with arrays of 1/kScale of their size, at least an element.
+CommunicationPlan shrunk(CommunicationPlan plan) {
+  for (Chunk& chunk : plan.chunks) {
+    const int64_t width = core::dtype_bytes(chunk.dtype);
+    const auto bytes = static_cast<int64_t>(chunk.bytes);
+    chunk.bytes = static_cast<uint32_t>(std::max<int64_t>(1, bytes / kScale / width) * width);
+  }
+  return plan;
+}
+
+class Simulation {
+ public:
+  Simulation(const CommunicationPlan& plan, const SimulatedJob& job) : job_(job), real_(plan), plan_(shrunk(plan)) {
+    machines_.resize(static_cast<size_t>(job.rules.workers));
+    for (uint32_t rank = 0; rank < machines_.size(); ++rank) {
+      Machine& machine = machines_[rank];
+      machine.worker = std::make_unique<Worker>(
+          plan_, WorkerOptions{.rank = rank, .consistency = job.consistency, .credit = std::max<int64_t>(1, job.credit / kScale)});
+      machine.server = std::make_unique<Server>(plan_, rank, job.consistency, [](const Step&) { return absl::OkStatus(); });
+      const Node own = shards_of(rank, job.rules.workers, job.rules.shards);
+      machine.shards = own.end - own.first;
+      for (Node part : parts_of(own, job.rules.shards)) machine.weights.push_back(static_cast<uint32_t>(part.end - part.first));
+      machine.pulled.assign(plan_.keys.size(), -1);
+      machine.missing.assign(plan_.keys.size(), 0);
+    }
+  }
+
+  absl::StatusOr<SimulatedStep> run() {
+    for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk) machines_[0].worker->init(chunk, std::string(plan_.chunks[chunk].bytes, '\0'));
+    for (uint32_t rank = 0; rank < machines_.size(); ++rank) {
+      for (uint32_t key = 0; key < plan_.keys.size(); ++key)
+        if (plan_.keys[key].beside == plan::kNone) pull(rank, key, 0);
+      go_on(rank);
+    }
+    while (!events_.empty() && failure_.ok()) {
+      auto next = events_.extract(events_.begin());
+      now_ = next.key().first;
+      happen(std::move(next.mapped()));
+    }
+    if (!failure_.ok()) return failure_;
+    return result();
+  }
+
+ private:
+  enum class Kind : uint8_t { computed, wake, coming, there, taken };
+  enum class To : uint8_t { server, worker };
+  struct Event {
+    Kind kind = Kind::wake;
+    To to = To::server;  // of a message
+    uint32_t machine = 0, from = 0;
+    Header header = {};
+    std::string payload = {};
+  };
+  struct Machine {
+    std::unique_ptr<Worker> worker;
+    std::unique_ptr<Server> server;
+    std::vector<uint32_t> weights;  // of its parts
+    int64_t shards = 1;
+    // Its program: where it is.
+    int64_t step = 0, shard = 0;
+    size_t at = 0;
+    bool computing = false;
+    double step_began = 0;
+    std::vector<int64_t> pulled;        // by key: the steps in the value, as it has been asked for; -1: none yet
+    std::vector<size_t> missing;        // by key: chunks that are pulled
+    std::deque<std::pair<uint32_t, uint64_t>> waiting;  // pushes without room: key, step
+    std::map<uint64_t, std::pair<uint32_t, uint64_t>> tickets;
+    uint64_t next_ticket = 1;
+    // Its link and its processors: when they have time.
+    double out_free = 0, in_free = 0, server_free = 0, worker_free = 0, wakes = kNever;
+    // Measured from the step kUnmeasured on.
+    double out_busy = 0, in_busy = 0, sent = 0, received = 0, messages = 0;
+    double measured_from = 0, ended = 0;
+  };
+
+  void foresee(double time, Event event) { events_.emplace(std::pair(time, next_order_++), std::move(event)); }
+
+  bool measures(const Machine& machine) const { return machine.step >= kUnmeasured && machine.step < job_.steps; }
+
+  // ---- The network: a message leaves, comes to the other's link, is there, has been taken in
+  void put(To to, uint32_t from, uint32_t machine, const Header& header, std::string_view payload) {
+    Event event = {.kind = Kind::there, .to = to, .machine = machine, .from = from, .header = header, .payload = std::string(payload)};
+    if (from == machine) return foresee(now_, std::move(event));
+    Machine& sender = machines_[from];
+    const double begins = std::max(now_, sender.out_free), busy = link_seconds(event);
+    sender.out_free = begins + busy;
+    if (measures(sender)) {
+      sender.out_busy += busy;
+      sender.sent += link_bytes(event);
+      ++sender.messages;
+    }
+    event.kind = Kind::coming;
+    foresee(begins + job_.network.latency, std::move(event));
+  }
+
+  double array_bytes(const Event& event) const {
+    return event.payload.empty() ? 0 : static_cast<double>(real_.chunks[event.header.chunk].bytes);
+  }
+  double link_bytes(const Event& event) const { return array_bytes(event) + static_cast<double>(job_.network.overhead); }
+  double link_seconds(const Event& event) const { return link_bytes(event) / job_.network.bandwidth; }
+
+  void happen(Event event) {
+    Machine& machine = machines_[event.machine];
+    switch (event.kind) {
+      case Kind::computed:
+        machine.computing = false;
+        return computed(event.machine);
+      case Kind::wake:
+        machine.wakes = kNever;
+        return send(event.machine);
+      case Kind::coming: {
+        const double busy = link_seconds(event);
+        machine.in_free = std::max(now_, machine.in_free) + busy;
+        if (measures(machine)) {
+          machine.in_busy += busy;
+          machine.received += link_bytes(event);
+        }
+        event.kind = Kind::there;
+        return foresee(machine.in_free, std::move(event));
+      }
+      case Kind::there: {
+        double& free = event.to == To::server ? machine.server_free : machine.worker_free;
+        free = std::max(now_, free) + array_bytes(event) / job_.network.processing;
+        event.kind = Kind::taken;
+        return foresee(free, std::move(event));
+      }
+      case Kind::taken: return event.to == To::server ? at_server(event) : at_worker(event);
+    }
+  }
+
+  void at_server(const Event& event) {
+    if (event.header.type == Type::open) {
+      Header opened;
+      opened.type = Type::opened;
+      return put(To::worker, event.machine, event.from, opened, "");
+    }
+    std::vector<Reply> replies;
+    failure_ = machines_[event.machine].server->receive(event.from, {event.header, event.payload}, replies);
+    for (const Reply& reply : replies) put(To::worker, event.machine, reply.worker, reply.header, reply.payload);
+  }
+
+  void at_worker(const Event& event) {
+    Machine& machine = machines_[event.machine];
+    std::vector<Pulled> pulled;
+    failure_ = machine.worker->receive(event.from, {event.header, event.payload}, as_time(now_), pulled);
+    for (const Pulled& one : pulled) {
+      auto [key, step] = machine.tickets.extract(one.ticket).mapped();
+      if (--machine.missing[key] == 0) machine.pulled[key] = static_cast<int64_t>(step);
+    }
+    while (!machine.waiting.empty() && has_room(machine, machine.waiting.front())) {
+      auto [key, step] = machine.waiting.front();
+      machine.waiting.pop_front();
+      push_now(event.machine, key, step);
+    }
+    go_on(event.machine);
+  }
+
+  void send(uint32_t rank) {
+    Machine& machine = machines_[rank];
+    Request request;
+    while (machine.worker->send(as_time(now_), request)) put(To::server, rank, request.server, request.header, request.payload);
+    const Time next = machine.worker->next_time();
+    if (next == Time::max() || as_seconds(next) >= machine.wakes) return;
+    machine.wakes = std::max(now_, as_seconds(next) + 1e-9);
+    foresee(machine.wakes, {.kind = Kind::wake, .machine = rank});
+  }
+
+  // ---- The program of a machine
+  bool has_room(const Machine& machine, std::pair<uint32_t, uint64_t> push) const {
+    const auto& chunks = plan_.of_key[push.first];
+    return std::all_of(chunks.begin(), chunks.end(), [&](uint32_t chunk) { return machine.worker->has_room(chunk, push.second); });
+  }
+
+  void push(uint32_t rank, uint32_t key, uint64_t step) {
+    Machine& machine = machines_[rank];
+    if (!machine.waiting.empty() || !has_room(machine, {key, step})) return machine.waiting.emplace_back(key, step), void();
+    push_now(rank, key, step);
+  }
+
+  void push_now(uint32_t rank, uint32_t key, uint64_t step) {
+    Machine& machine = machines_[rank];
+    for (uint32_t chunk : plan_.of_key[key]) {
+      for (uint32_t part = 0; part < machine.weights.size(); ++part)
+        machine.worker->push(chunk, part, step, machine.weights[part], std::string(plan_.chunks[chunk].bytes, '\0'), plan_.chunks[chunk].priority);
+    }
+    pull(rank, key, step);
+  }
+
+  void pull(uint32_t rank, uint32_t key, uint64_t step) {
+    Machine& machine = machines_[rank];
+    machine.missing[key] = plan_.of_key[key].size();
+    for (uint32_t chunk : plan_.of_key[key]) {
+      machine.tickets[machine.next_ticket] = {key, step};
+      machine.worker->pull(machine.next_ticket++, chunk, step);
+    }
+  }
+
+  // Begins the next step of its computation, if what it reads is there.
+  void go_on(uint32_t rank) {
+    Machine& machine = machines_[rank];
+    if (!machine.computing && machine.step < job_.steps) {
+      const ComputeStep& next = job_.compute[machine.at];
+      if (std::all_of(next.reads.begin(), next.reads.end(), [&](uint32_t key) { return machine.pulled[key] >= machine.step; })) {
+        machine.computing = true;
+        foresee(now_ + next.seconds, {.kind = Kind::computed, .machine = rank});
+      }
+    }
+    send(rank);
+  }
+
+  void computed(uint32_t rank) {
+    Machine& machine = machines_[rank];
+    const bool last = machine.shard + 1 == machine.shards;
+    if (last)
+      for (uint32_t key : job_.compute[machine.at].makes) push(rank, key, static_cast<uint64_t>(machine.step) + 1);
+    if (++machine.at == job_.compute.size()) {
+      machine.at = 0;
+      if (++machine.shard == machine.shards) {
+        machine.shard = 0;
+        ++machine.step;
+        if (machine.step == kUnmeasured) machine.measured_from = now_;
+        machine.ended = now_;
+      }
+    }
+    go_on(rank);
+  }
+
+  absl::StatusOr<SimulatedStep> result() const {
+    SimulatedStep most;
+    const double steps = job_.steps - kUnmeasured;
+    double one = 0;
+    for (const ComputeStep& step : job_.compute) one += step.seconds;
+    for (const Machine& machine : machines_) {
+      if (machine.step < job_.steps) return absl::InternalError("a machine waits for ever");
+      most.seconds = std::max(most.seconds, (machine.ended - machine.measured_from) / steps);
+      most.compute = std::max(most.compute, one * static_cast<double>(machine.shards));
+      most.communication = std::max({most.communication, machine.out_busy / steps, machine.in_busy / steps});
+      most.sent = std::max(most.sent, machine.sent / steps);
+      most.received = std::max(most.received, machine.received / steps);
+      most.messages = std::max(most.messages, machine.messages / steps);
+    }
+    return most;
+  }
+
+  const SimulatedJob& job_;
+  const CommunicationPlan& real_;
+  const CommunicationPlan plan_;
+  double now_ = 0;
+  uint64_t next_order_ = 0;
+  std::map<std::pair<double, uint64_t>, Event> events_;  // those of one time happen in the order in which they were foreseen
+  std::vector<Machine> machines_;
+  absl::Status failure_;
+};
+
+absl::Status check(const std::vector<Key>& keys, const SimulatedJob& job) {
+  if (job.steps <= kUnmeasured) return absl::InvalidArgumentError(absl::StrCat("steps: ", kUnmeasured + 1, " at least, not ", job.steps));
+  if (job.compute.empty()) return absl::InvalidArgumentError("nothing is computed");
+  auto is_rate = [](double rate) { return std::isfinite(rate) && rate > 0; };
+  const SimulatedNetwork& network = job.network;
+  if (!is_rate(network.bandwidth) || !is_rate(network.processing)) return absl::InvalidArgumentError("a rate is a number above 0");
+  if (!std::isfinite(network.latency) || network.latency < 0) return absl::InvalidArgumentError("a latency is a number from 0 on");
+  std::vector<bool> made(keys.size());
+  for (const ComputeStep& step : job.compute) {
+    for (uint32_t key : step.reads)
+      if (key >= keys.size()) return absl::InvalidArgumentError(absl::StrCat("key ", key, " of ", keys.size()));
+    for (uint32_t key : step.makes) {
+      if (key >= keys.size()) return absl::InvalidArgumentError(absl::StrCat("key ", key, " of ", keys.size()));
+      if (made[key]) return absl::InvalidArgumentError(absl::StrCat("key ", key, " is made twice in a step"));
+      made[key] = true;
+    }
+  }
+  // A step would wait for ever for a value whose contribution nobody makes.
+  for (const ComputeStep& step : job.compute)
+    for (uint32_t key : step.reads)
+      if (!made[key]) return absl::InvalidArgumentError(absl::StrCat("key ", key, " is read, and nothing makes it"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+double SimulatedStep::hidden() const {
+  if (communication <= 0) return 1;
+  return std::clamp((compute + communication - seconds) / communication, 0.0, 1.0);
+}
+
+absl::StatusOr<SimulatedStep> simulate(const std::vector<Key>& keys, const SimulatedJob& job) {
+  if (absl::Status status = check(keys, job); !status.ok()) return status;
+  auto plan = make_plan(keys, job.rules);
+  if (!plan.ok()) return plan.status();
+  return Simulation(*plan, job).run();
+}
+
+}  // namespace mxc::kv

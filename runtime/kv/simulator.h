@@ -1,0 +1,62 @@
+// Simulator: what a job's steps would take on machines and a network that are not there. The plan, the workers and the servers are those of a
+// real job (plan.h, worker.h, server.h); the clock, the network and the arithmetic are models. Deterministic.
+//
+// The model. Each machine has a worker, which computes, and a server beside it. Messages leave a machine one behind the other, and reach one the
+// same way, at the rate of its link, both ways at once; a switch between them has room for all of them. Each message spends `latency` on its way
+// and carries `overhead` bytes. Servers and workers take the bytes of arrays out of messages, and add them up, at the rate `processing`. A
+// machine's messages to itself cross no link.
+//
+// Arrays are simulated at 1/256 of their size, and links and credit at 1/256 of their rate: so jobs fit into the memory of one process.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/kv/consistency.h"
+#include "runtime/kv/plan.h"
+#include "runtime/kv/worker.h"
+
+namespace mxc::kv {
+
+// A step of a machine's computation.
+struct ComputeStep {
+  double seconds = 0;
+  std::vector<uint32_t> reads;  // keys whose value it needs
+  std::vector<uint32_t> makes;  // keys whose contribution is there behind it
+};
+
+struct SimulatedNetwork {
+  double bandwidth = 125e6;   // bytes/s of a machine's link, in each direction
+  double latency = 50e-6;     // seconds
+  double processing = 2e9;    // bytes/s
+  int64_t overhead = 128;     // bytes of a message beside its arrays: header, encryption, TCP and IP
+};
+
+struct SimulatedJob {
+  PlanRules rules;                    // workers, servers (as many) and shards among them
+  Consistency consistency = {};
+  int64_t credit = WorkerOptions().credit;
+  SimulatedNetwork network = {};
+  // Of each training step; the steps of all shards of a machine but its last make nothing.
+  std::vector<ComputeStep> compute;
+  int steps = 8;                      // training steps; the first two are not measured, so three at least
+};
+
+// Means over the measured steps. A machine: the one that needs most of it.
+struct SimulatedStep {
+  double seconds = 0;           // of a training step
+  double compute = 0;           // seconds that a machine computes in it
+  double communication = 0;     // seconds that a machine's link is busy in it, in the direction in which it is longer
+  double sent = 0, received = 0;  // bytes that a machine's link carries in it
+  double messages = 0;          // that a machine sends in it
+
+  // The part of the communication, 0 to 1, that takes no time of its own because the machine computes meanwhile.
+  double hidden() const;
+};
+
+// Error (invalid argument): fewer than three steps; a rate that is no number above 0; keys that make_plan refuses; a step of `compute` that needs or makes
+// a key that is not there.
+absl::StatusOr<SimulatedStep> simulate(const std::vector<Key>& keys, const SimulatedJob& job);
+
+}  // namespace mxc::kv
