@@ -13,6 +13,7 @@ namespace {
 
 constexpr int32_t kFirst = INT32_MAX;      // nothing may go before `open`
 constexpr int32_t kLight = INT32_MAX - 1;  // requests that carry nothing
+constexpr int kMorePatience = 16;          // with requests that carry arrays, or whose answer does
 
 }  // namespace
 
@@ -90,9 +91,14 @@ uint64_t Worker::committed(uint32_t chunk) const { return committed_[chunk]; }
 
 void Worker::add(const Id& id, Pending pending) {
   pending.order = next_order_++;
-  pending.patience = options_.patience;
+  pending.patience = patience_with(id);
   auto [place, fresh] = pending_.emplace(id, std::move(pending));
   if (fresh) enqueue(id);
+}
+
+Duration Worker::patience_with(const Id& id) const {
+  const bool carries = id.kind == Kind::init || id.kind == Kind::pull;
+  return carries ? std::min(kMorePatience * options_.patience, std::max(options_.patience, options_.most_patience)) : options_.patience;
 }
 
 void Worker::enqueue(const Id& id) {
@@ -122,6 +128,7 @@ void Worker::arm(const Id& id, Pending& pending, Time now) {
 
 absl::Status Worker::receive(uint32_t server, const Message& message, Time now, std::vector<Pulled>& pulled) {
   const Header& header = message.header;
+  servers_[server].heard = now;
   auto from_elsewhere = [&] { return plan_.chunks[header.chunk].server != server; };
   const Id push = {Kind::push, header.chunk, header.part, header.step};
   switch (header.type) {
@@ -181,11 +188,12 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
 
 void Worker::lost(uint32_t server) {
   servers_[server].open = false;
+  servers_[server].heard = ServerState().heard;
   ask_to_open(server);
   for (auto& [id, pending] : pending_) {
     if (pending.server != server) continue;
     pending.received = false;
-    pending.patience = options_.patience;
+    pending.patience = patience_with(id);
     give_back(pending);
     if (pending.sent) pending.whole = id.kind != Kind::push;
     enqueue(id);
@@ -200,12 +208,18 @@ bool Worker::may_send(const Id& id, const Pending& pending) const {
   return bytes == 0 || !pending.whole || state.on_the_way == 0 || state.on_the_way + bytes <= options_.credit;
 }
 
-// What was not answered in time is to be sent again.
+// What was not answered in time is to be sent again; but a server that is still answering has the answer in its queue.
 void Worker::wake_up(Time now) {
   while (!alarms_.empty() && alarms_.begin()->first <= now) {
     const Id id = alarms_.begin()->second;
     alarms_.erase(alarms_.begin());
     Pending& pending = pending_.at(id);
+    const Time quiet = servers_[pending.server].heard + patience_with(id);
+    if (quiet > now) {
+      pending.again = quiet;
+      alarms_.insert({quiet, id});
+      continue;
+    }
     pending.again = Time{};
     if (id.kind != Kind::push) give_back(pending);
     enqueue(id);

@@ -7,7 +7,8 @@
 // order wait for each other for ever.)
 //
 // Invariants
-// 1. Every request (open, init, push, pull, finish) is said again until it is answered; after `patience`, then twice as long each time.
+// 1. Every request (open, init, push, pull, finish) is said again until it is answered: when its server has been silent for `patience`, then
+//    after twice as long each time. What fills a slow link if it is said again, `init` and what answers a `pull`, gets 16 times the patience.
 //    Of a push only its header is said again (`probe`): the server says if the bytes are missing.
 // 2. To a server nothing but `open` is sent until it has answered `opened`.
 // 3. Of a chunk at most `window` steps are not committed; `has_room` says if another may begin.
@@ -110,11 +111,13 @@ class Worker {
   struct ServerState {
     bool open = false;
     int64_t on_the_way = 0;
+    Time heard = std::chrono::hours(-1);  // its last message
     std::set<std::tuple<int32_t, uint64_t, Id>> queue;  // (-priority, order): to be sent now
   };
 
   void add(const Id& id, Pending pending);
   void ask_to_open(uint32_t server);
+  Duration patience_with(const Id& id) const;
   void enqueue(const Id& id);
   void answered(const Id& id);
   void give_back(Pending& pending);

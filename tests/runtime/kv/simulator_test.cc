@@ -95,6 +95,16 @@ TEST(Simulator, BytesAreThoseOfAReduceScatterAndAGather) {
   }
 }
 
+// On a link that needs seconds for what is queued, nothing is asked for and sent twice.
+TEST(Simulator, SlowLinksCarryNothingTwice) {
+  SimulatedJob job = job_of(4, layers(16, 0.0001));
+  job.network.bandwidth = 2e5;
+  const SimulatedStep step = run(keys_of(16), job);
+  const double lower_bound = 2.0 * 16 * kBytes * 3 / 4;
+  EXPECT_GT(step.seconds, 10);
+  EXPECT_NEAR(step.sent, lower_bound, 0.02 * lower_bound);
+}
+
 // A machine with several shards computes them one after the other and sends once.
 TEST(Simulator, ShardsOfAMachineShareItsLink) {
   SimulatedJob job = job_of(2, layers(1, 0.0025));

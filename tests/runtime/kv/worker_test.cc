@@ -129,12 +129,37 @@ TEST_F(WorkerTest, WhatIsMissingTakesNoCredit) {
 
 TEST_F(WorkerTest, IsMorePatientEachTime) {
   open();
-  worker_.pull(1, 0, 0);
+  push(0, 1);
   std::vector<int> times;
   const Time begin = now_;
   for (int second = 0; second < 40; ++second, now_ += seconds(1))
     if (!sent().empty()) times.push_back(static_cast<int>((now_ - begin) / seconds(1)));
   EXPECT_EQ(times, (std::vector<int>{0, 1, 3, 7, 15, 31}));
+}
+
+// The answer is behind others in the queue of a slow link; when nothing comes any more, it is lost.
+TEST_F(WorkerTest, AsksNobodyWhoIsStillAnswering) {
+  open();
+  worker_.finish(1, 1);
+  EXPECT_EQ(sent(), Said{"finish 1 1"});
+  for (int i = 0; i < 5; ++i) {
+    now_ += seconds(1) / 2;
+    hear(Type::committed, 0, 1);
+    EXPECT_EQ(sent(), Said{});
+  }
+  now_ += seconds(1);
+  EXPECT_EQ(sent(), Said{"finish 1 1"});
+}
+
+TEST_F(WorkerTest, IsMorePatientWithArrays) {
+  open();
+  worker_.pull(1, 0, 0);
+  worker_.init(2, std::string(40, 'x'));
+  EXPECT_EQ(sent(), (Said{"pull 0 0", "init 2 0"}));
+  now_ += seconds(16) - std::chrono::nanoseconds(1);
+  EXPECT_EQ(sent(), Said{});
+  now_ += std::chrono::nanoseconds(1);
+  EXPECT_EQ(sent(), (Said{"pull 0 0", "init 2 0"}));
 }
 
 TEST_F(WorkerTest, SaysEverythingAgainWhenTheConnectionIsLost) {
