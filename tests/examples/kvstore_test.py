@@ -17,6 +17,7 @@ ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 MXC = BUILD / "bin/mxc"
 DIGITS = ROOT / "examples/data/digits.csv.gz"
+SOON = 20  # seconds: 5 are promised to a machine that does nothing else
 sys.path.insert(0, str(ROOT / "tests"))
 import safetensors_file  # noqa: E402
 
@@ -138,7 +139,7 @@ class Launch(unittest.TestCase):
 
     def test_kill_9_ends_the_job_and_names_the_rank(self):
         victim, errors, took, code = self.killed(signal.SIGKILL)
-        self.assertLess(took, 5)
+        self.assertLess(took, SOON)
         self.assertEqual(code, 128 + 9)
         self.assertIn(f"mxc: error: rank 1 (process {victim}) was ended by signal 9 (Killed)\n", errors)
         for rank in (0, 2):
@@ -147,7 +148,7 @@ class Launch(unittest.TestCase):
 
     def test_without_its_scheduler_a_job_ends(self):
         victim, errors, took, code = self.killed(signal.SIGKILL, b"MXC_ROLE=scheduler")
-        self.assertLess(took, 5)
+        self.assertLess(took, SOON)
         self.assertEqual(code, 128 + 9)
         self.assertIn(f"mxc: error: the job's scheduler (process {victim}) was ended by signal 9 (Killed)\n", errors)
         self.assertRegex(errors, r"\[0\] .* error: (push|pull): key '.*': the scheduler at tcp://127.0.0.1:\d+ is gone\n")
@@ -163,9 +164,9 @@ class Launch(unittest.TestCase):
                 keys = pathlib.Path(re.search(rb"MXC_KEYS=(\S+?)\0", pathlib.Path(f"/proc/{processes_of(program)[0]}/environ").read_bytes()).group(1).decode())
                 self.assertTrue(keys.exists())
                 job.send_signal(end)
-                self.assertEqual(job.wait(timeout=10), -end)
+                self.assertEqual(job.wait(timeout=60), -end)
                 job.stdout.close()
-                deadline = time.monotonic() + 3
+                deadline = time.monotonic() + 20
                 while processes_of(program) and time.monotonic() < deadline:
                     time.sleep(0.02)
                 self.assertEqual(processes_of(program), [])
@@ -174,7 +175,7 @@ class Launch(unittest.TestCase):
 
     def test_a_process_that_stands_still_is_gone(self):
         victim, errors, took, code = self.killed(signal.SIGSTOP)
-        self.assertLess(took, 8)  # two seconds of silence, three for the end
+        self.assertLess(took, SOON)  # two seconds of silence, three for the end
         self.assertEqual(code, 1)
         self.assertRegex(errors, rf"\[0\] .*: rank 1 \(host \S+, process {victim}\) does not answer; the last step that it began was \d+\n")
 
