@@ -48,7 +48,8 @@ class Store;  // what a store is inside
 }
 
 struct KVStoreOptions {
-  int64_t shards = 0;  // of the job; 0: what `mxc launch --shards` says, or else one a worker
+  int64_t shards = 0;          // of the job; 0: what `mxc launch --shards` says, or else one a worker
+  std::string transport = {};  // what carries arrays: "zeromq", "mpi", "mpi:FILE" (docs/kvstore.md); empty: zeromq
 };
 
 // An update of a part of a key: elements [first, first + value.size()), as vectors. Large keys are cut, and their parts lie in different
@@ -68,7 +69,7 @@ class KVStore {
   static constexpr int kByOrder = std::numeric_limits<int>::min();
 
   // In a job, all processes create a store of the same kind and call the same things. Does not wait for the others.
-  // Throws: there is no such kind; the launcher's variables contradict each other; fewer shards than workers.
+  // Throws: there is no such kind; the launcher's variables contradict each other; fewer shards than workers; there is no such transport.
   static KVStore create(const std::string& kind = "local", const KVStoreOptions& options = {}, Here here = Here::current());
 
   // Names a key and gives it its first value: that of rank 0. All keys are initialised before the first push or pull, in the same order

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kv/identity.h"
+#include "runtime/kv/data_transport.h"
 #include "runtime/kv/join.h"
 #include "runtime/kv/role.h"
 #include "runtime/kv/store.h"
@@ -19,6 +20,7 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   kv::keep_role();
   const absl::StatusOr<kv::StoreKind> parsed = kv::parse_kind(kind);
   if (!parsed.ok()) fail("create", std::string(parsed.status().message()), here);
+  if (absl::Status status = kv::check_data_transport(options.transport); !status.ok()) fail("create", std::string(status.message()), here);
   if (options.shards < 0) fail("create", absl::StrCat(options.shards, " shards"), here);
   std::optional<kv::Identity> identity;
   if (parsed->distributed) {
@@ -31,8 +33,9 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   const int64_t shards = said == 0 ? size : said;
   if (shards < size) fail("create", absl::StrCat(shards, " shards for ", size, " workers: each has at least one"), here);
   if (size == 1) return KVStore(kv::make_local_store(shards));
-  const absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency);
+  absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
+  if (absl::Status status = kv::use_data_transport(options.transport, *joined); !status.ok()) fail("create", std::string(status.message()), here);
   absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, shards);
   if (!store.ok()) fail("create", std::string(store.status().message()), here);
   return KVStore(*std::move(store));

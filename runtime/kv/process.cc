@@ -50,7 +50,8 @@ void Process::stop() {
 absl::Status Process::seal(CommunicationPlan plan, const Update& update, std::vector<std::string> initial) {
   plan_ = std::move(plan);
   const int64_t largest = plan_.limits(options_.job).largest();
-  auto server = options_.endpoint(largest), worker = options_.endpoint(largest);
+  const auto& endpoint = options_.data_endpoint ? options_.data_endpoint : options_.endpoint;
+  auto server = endpoint(largest), worker = endpoint(largest);
   if (!server.ok()) return server.status();
   if (!worker.ok()) return worker.status();
   absl::StatusOr<std::string> address = (*server)->listen(options_.listen);

@@ -32,6 +32,8 @@ struct ProcessOptions {
   WorkerOptions worker = {};
   // Makes endpoints that take frames of so many bytes.
   std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> endpoint;
+  // Those of the server and the worker; null: `endpoint` does.
+  std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> data_endpoint = nullptr;
 };
 
 using Done = std::function<void(absl::Status)>;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/kv/data_transport.h"
 #include "runtime/kv/join.h"
 #include "runtime/kv/role.h"
 
@@ -106,6 +107,7 @@ absl::StatusOr<std::unique_ptr<Exchange>> join_exchange(const Job& job) {
   kv::keep_role();
   auto options = kv::process_options(*job.identity, job.consistency);
   if (!options.ok()) return options.status();
+  if (absl::Status status = kv::use_data_transport(job.transport, *options); !status.ok()) return status;
   auto process = kv::Process::start(*options);
   if (!process.ok()) return process.status();
   return std::make_unique<JobExchange>(*std::move(process), job);

@@ -15,6 +15,7 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
   if (!identity.ok()) return identity.status();
   Job job;
   job.shards = options.shards;
+  job.transport = options.transport;
   const std::string& kind = options.kvstore;
   if (identity->has_value()) {
     const kv::Identity& place = **identity;

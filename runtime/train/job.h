@@ -16,6 +16,7 @@ struct Job {
   uint32_t rank = 0, size = 1;
   int64_t shards = 0;  // asked for; 0: not said
   kv::Consistency consistency = {};
+  std::string transport;  // see kv/data_transport.h
   std::optional<kv::Identity> identity;  // none: this process is alone
 };
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/io/printable.h"
 #include "runtime/io/program_tensors.h"
+#include "runtime/kv/data_transport.h"
 #include "runtime/kv/kind.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/exit_code.h"
@@ -109,6 +110,15 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
           "how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; or "
           "local, for one alone")
       ->type_name("KIND");
+  verb->add_option_function<std::string>(
+          "--transport",
+          [options](const std::string& name) {
+            if (absl::Status status = kv::check_data_transport(name); !status.ok()) throw CLI::ValidationError("--transport", std::string(status.message()));
+            options->transport = name;
+          },
+          "what carries gradients and parameters between processes: zeromq (the default), or mpi, where mpirun or srun has started them (mpi:FILE: by "
+          "that plug-in)")
+      ->type_name("NAME");
   add_integer<uint64_t>(verb, "--seed", 0, std::numeric_limits<uint64_t>::max(), &options->seed,
                         "of the initial parameters, the order of the samples and random operators (default 0)");
   verb->add_option(

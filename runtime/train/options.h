@@ -25,6 +25,7 @@ struct Options {
   std::optional<int64_t> batch;
 
   // train
+  std::string transport;  // of arrays between processes; see kv/data_transport.h
   std::string kvstore;  // how processes train together; empty: not said
   int64_t shards = 0;   // of a step; 0: not said
   std::optional<int64_t> epochs, warmup;

@@ -1,8 +1,12 @@
-// What every transport does: the same tests within a process, over TCP, and over TCP with keys.
+// What every transport does: the same tests within a process, over TCP, over TCP with keys, and over MPI: what stands in for MPI here moves bytes from
+// this process to itself; if the program gets a plug-in as its argument, that is tested in its place.
 #include "runtime/kv/transport.h"
 
+#include <cstring>
+#include <deque>
 #include <thread>
 
+#include "runtime/kv/data_transport.h"
 #include "tests/runtime/kv/transports.h"
 
 namespace mxc::kv {
@@ -14,20 +18,45 @@ using test::Endpoints;
 using test::next;
 using test::say;
 
-constexpr char kAddress[] = "tcp://127.0.0.1:0";
+// Rank 0 of 1, whose messages arrive where they were sent.
+std::deque<std::string>& to_itself() {
+  static std::deque<std::string> messages;
+  return messages;
+}
+constexpr mxc_mpi kToItself = {
+    MXC_MPI_VERSION,
+    [](int* rank, int* size) -> const char* { return *rank = 0, *size = 1, nullptr; },
+    [](int, const void* bytes, uint64_t size, void** sending) -> const char* {
+      to_itself().emplace_back(static_cast<const char*>(bytes), size);
+      return *sending = &to_itself(), nullptr;
+    },
+    [](void*, int* done) -> const char* { return *done = 1, nullptr; },
+    [](int* rank, int64_t* size) -> const char* {
+      *rank = 0;
+      *size = to_itself().empty() ? -1 : static_cast<int64_t>(to_itself().front().size());
+      return nullptr;
+    },
+    [](void* bytes) -> const char* {
+      std::memcpy(bytes, to_itself().front().data(), to_itself().front().size());
+      return to_itself().pop_front(), nullptr;
+    },
+};
+const mxc_mpi* plugin = &kToItself;
 
 class TransportTest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     make_ = GetParam() == 0   ? test::in_process()
             : GetParam() == 1 ? test::zeromq({.largest_frame = 1 << 21})
-                              : test::zeromq_with_keys();
+            : GetParam() == 2 ? test::zeromq_with_keys()
+                              : test::mpi(plugin);
+    anywhere_ = GetParam() == 3 ? "mpi:" : "tcp://127.0.0.1:0";
   }
 
   // A listening endpoint, and one that is connected to it and has been heard.
   void connect() {
     server_ = make_();
-    auto address = server_->listen(kAddress);
+    auto address = server_->listen(anywhere_);
     ASSERT_TRUE(address.ok()) << address.status();
     address_ = *address;
     client_ = make_();
@@ -42,14 +71,14 @@ class TransportTest : public testing::TestWithParam<int> {
 
   Endpoints make_;
   std::unique_ptr<Transport> server_, client_;
-  std::string address_;
+  std::string anywhere_, address_;
   Peer to_server_ = 0, to_client_ = 0;
 };
 
 std::string named(const testing::TestParamInfo<int>& info) {
-  return std::vector<std::string>{"InProcess", "ZeroMq", "ZeroMqWithKeys"}[static_cast<size_t>(info.param)];
+  return std::vector<std::string>{"InProcess", "ZeroMq", "ZeroMqWithKeys", "Mpi"}[static_cast<size_t>(info.param)];
 }
-INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::Values(0, 1, 2), named);
+INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::Values(0, 1, 2, 3), named);
 
 TEST_P(TransportTest, CarriesFramesBothWays) {
   connect();
@@ -62,15 +91,15 @@ TEST_P(TransportTest, CarriesFramesBothWays) {
 
 TEST_P(TransportTest, TellsWhereItListens) {
   auto one = make_(), two = make_();
-  auto first = one->listen(kAddress), second = two->listen(kAddress);
+  auto first = one->listen(anywhere_), second = two->listen(anywhere_);
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_NE(*first, *second);
-  EXPECT_EQ(one->listen(kAddress).status().message(), "the endpoint listens already");
+  EXPECT_EQ(one->listen(anywhere_).status().message(), "the endpoint listens already");
 }
 
 TEST_P(TransportTest, ATakenAddressIsAnError) {
   auto one = make_(), two = make_();
-  auto address = one->listen(kAddress);
+  auto address = one->listen(anywhere_);
   ASSERT_TRUE(address.ok());
   const absl::Status status = two->listen(*address).status();
   EXPECT_EQ(std::string(status.message()).find("cannot listen at " + *address + ": "), 0u) << status;
@@ -161,5 +190,80 @@ TEST_P(TransportTest, SendingToNobodyIsAnError) {
   EXPECT_EQ(say(*one, 77, {"x"}).message(), "the connection has ended");
 }
 
+TEST(Mpi, WhatComesTooEarlyIsKept) {
+  auto make = test::mpi(plugin);
+  auto client = make(), server = make();
+  auto peer = client->connect("mpi:0/1000");
+  ASSERT_TRUE(peer.ok()) << peer.status();
+  ASSERT_TRUE(say(*client, *peer, {"first"}).ok());
+  ASSERT_TRUE(server->listen("mpi:0/1000").ok());
+  ASSERT_TRUE(say(*client, *peer, {"second"}).ok());
+  EXPECT_EQ(next(*server).frames, std::vector<std::string>{"first"});
+  EXPECT_EQ(next(*server).frames, std::vector<std::string>{"second"});
+}
+
+TEST(Mpi, AFrameThatIsTooLargeEndsTheConnection) {
+  auto make = test::mpi(plugin);
+  auto client = make(), server = make();
+  auto address = server->listen("mpi:");
+  ASSERT_TRUE(address.ok());
+  auto peer = client->connect(*address);
+  ASSERT_TRUE(peer.ok());
+  ASSERT_TRUE(say(*client, *peer, {std::string((1 << 21) + 1, 'x')}).ok());
+  EXPECT_EQ(next(*client).kind, Arrival::Kind::lost);
+  EXPECT_EQ(next(*server).kind, Arrival::Kind::lost);
+}
+
+TEST(Mpi, AddressesThatAreNone) {
+  auto make = test::mpi(plugin);
+  auto one = make();
+  EXPECT_EQ(one->connect("tcp://127.0.0.1:80").status().message(), "'tcp://127.0.0.1:80' is no address of MPI's job of 1");
+  EXPECT_EQ(one->connect("mpi:1/1").status().message(), "'mpi:1/1' is no address of MPI's job of 1");
+  EXPECT_EQ(one->listen("mpi:0").status().message(), "'mpi:0' is no address of MPI's: mpi:, or mpi:RANK/NUMBER");
+  EXPECT_EQ(one->listen("mpi:1/1").status().message(), "cannot listen at mpi:1/1: this is another rank");
+}
+
+TEST(Mpi, AFaultOfMpisEndsAllThatWaits) {
+  mxc_mpi faulty = kToItself;
+  faulty.send = [](int, const void*, uint64_t, void**) -> const char* { return "no link"; };
+  auto make = test::mpi(&faulty);
+  auto client = make(), server = make();
+  auto address = server->listen("mpi:");
+  auto peer = client->connect(*address);
+  ASSERT_TRUE(say(*client, *peer, {"x"}).ok());
+  EXPECT_EQ(client->receive(std::chrono::seconds(10)).status().message(), "MPI: no link");
+  EXPECT_EQ(server->receive(std::chrono::seconds(10)).status().message(), "MPI: no link");
+  faulty.start = [](int*, int*) -> const char* { return "nobody has started this job"; };
+  EXPECT_EQ(join_mpi(&faulty, 1).status().message(), "MPI: nobody has started this job");
+}
+
+TEST(Mpi, AJobOfAnotherSize) {
+  EXPECT_EQ(join_mpi(plugin, 4).status().message(), "MPI's job has 1 ranks, and this one 4: was it started by mpirun?");
+}
+
+TEST(Mpi, NamesOfTransports) {
+  for (const char* name : {"", "zeromq", "mpi", "mpi:/x/libmxc_mpi.so"}) EXPECT_TRUE(check_data_transport(name).ok()) << name;
+  for (const char* name : {"tcp", "mpi:", "MPI"})
+    EXPECT_EQ(std::string(check_data_transport(name).message()), "'" + std::string(name) + "' is no transport: zeromq, mpi or mpi:FILE");
+  ProcessOptions options;
+  EXPECT_EQ(std::string(use_data_transport("mpi:libc.so.6", options).message()), "MPI: libc.so.6 is no plug-in of this version of mxc");
+}
+
+TEST(Mpi, APluginThatIsNone) {
+  EXPECT_EQ(std::string(load_mpi("/nowhere/libmxc_mpi.so").status().message()),
+            "MPI: /nowhere/libmxc_mpi.so: cannot open shared object file: No such file or directory");
+  EXPECT_EQ(std::string(load_mpi("libc.so.6").status().message()), "MPI: libc.so.6 is no plug-in of this version of mxc");
+}
+
 }  // namespace
 }  // namespace mxc::kv
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc > 1) {
+    auto loaded = mxc::kv::load_mpi(argv[1]);
+    if (!loaded.ok()) return std::fprintf(stderr, "%s\n", loaded.status().ToString().c_str()), 1;
+    mxc::kv::plugin = *loaded;
+  }
+  return RUN_ALL_TESTS();
+}

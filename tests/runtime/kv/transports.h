@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/kv/in_process.h"
+#include "runtime/kv/mpi.h"
 #include "runtime/kv/zeromq.h"
 
 namespace mxc::kv::test {
@@ -31,6 +32,12 @@ inline Endpoints zeromq_with_keys() {
   auto keys = make_keys();
   EXPECT_TRUE(keys.ok()) << keys.status();
   return zeromq({.keys = *keys, .largest_frame = 1 << 21});
+}
+
+inline Endpoints mpi(const mxc_mpi* plugin) {
+  auto process = join_mpi(plugin, 1);
+  EXPECT_TRUE(process.ok()) << process.status();
+  return [process = *process] { return make_mpi_transport(process, 1 << 21); };
 }
 
 // The next arrival that is none of `nothing`, within ten seconds.

@@ -1,0 +1,36 @@
+// See data_transport.h.
+#include "runtime/kv/data_transport.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kv/mpi.h"
+
+namespace mxc::kv {
+
+namespace {
+
+constexpr char kMpi[] = "mpi", kMpiFile[] = "mpi:", kZeroMq[] = "zeromq";
+
+}  // namespace
+
+absl::Status check_data_transport(const std::string& name) {
+  if (name.empty() || name == kZeroMq || name == kMpi || (name.starts_with(kMpiFile) && name.size() > sizeof kMpiFile - 1)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no transport: zeromq, mpi or mpi:FILE"));
+}
+
+absl::Status use_data_transport(const std::string& name, ProcessOptions& options) {
+  if (absl::Status status = check_data_transport(name); !status.ok()) return status;
+  if (name.empty() || name == kZeroMq) return absl::OkStatus();
+  auto plugin = load_mpi(name == kMpi ? std::string() : name.substr(sizeof kMpiFile - 1));
+  if (!plugin.ok()) return plugin.status();
+  auto process = join_mpi(*plugin, options.size);
+  if (!process.ok()) return process.status();
+  options.data_endpoint = [process = *std::move(process)](int64_t largest) -> absl::StatusOr<std::unique_ptr<Transport>> {
+    return make_mpi_transport(process, largest);
+  };
+  options.listen = "mpi:";
+  return absl::OkStatus();
+}
+
+}  // namespace mxc::kv

@@ -1,0 +1,17 @@
+// Which transport carries contributions and values between processes, as users name it. The scheduler is spoken with over ZeroMQ in any case.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/kv/process.h"
+
+namespace mxc::kv {
+
+// "" and "zeromq"; "mpi": by the plug-in that load_mpi finds; "mpi:FILE": by that one. Error (invalid argument): none of these.
+absl::Status check_data_transport(const std::string& name);
+
+// Sets what `options` says of it. Error: check_data_transport's; load_mpi's; MPI's; (failed precondition) MPI's job has not as many ranks as this one.
+absl::Status use_data_transport(const std::string& name, ProcessOptions& options);
+
+}  // namespace mxc::kv
