@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/strings/charconv.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -25,13 +26,20 @@ struct Cell {
   std::string text() const { return std::string(begin, end); }
 };
 
-// Finite ones alone: nobody trains on purpose on a column with a NaN in it.
-bool parse_number(const Cell& cell, double* value) {
+// What is written like a number. One too large is infinite, one too small 0.
+bool parse_any(const Cell& cell, double* value) {
   const char* begin = cell.begin;
   if (begin != cell.end && *begin == '+') ++begin;
   const auto result = std::from_chars(begin, cell.end, *value);
-  return result.ec == std::errc() && result.ptr == cell.end && std::isfinite(*value);
+  if (result.ec == std::errc::result_out_of_range) {
+    absl::from_chars(begin, cell.end, *value);  // the largest number, or one next to 0
+    *value = std::fabs(*value) > 1 ? HUGE_VAL : std::copysign(0.0, *value);
+  }
+  return result.ec != std::errc::invalid_argument && result.ptr == cell.end;
 }
+
+// Finite ones alone: nobody trains on purpose on a column with a NaN in it.
+bool parse_number(const Cell& cell, double* value) { return parse_any(cell, value) && std::isfinite(*value); }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -205,11 +213,11 @@ absl::StatusOr<Layout> read_layout(const Uri& uri, const std::vector<Field>& inp
   if (mode != "auto" && mode != "yes" && mode != "no") {
     return absl::InvalidArgumentError(absl::StrCat(uri.text, ": header must be auto, yes or no, not '", mode, "'"));
   }
-  // One number, and it is a sample: a gap or a slip in the first row must not cost it.
+  // One number, be it a nan, and it is a sample: a gap or a slip in the first row must not cost it.
   double ignored = 0;
   bool numbers = false, text_there = false;
   for (const Cell& cell : cells) {
-    numbers |= parse_number(cell, &ignored);
+    numbers |= parse_any(cell, &ignored);
     text_there |= cell.begin != cell.end;
   }
   layout.has_header = mode == "yes" || (mode == "auto" && text_there && !numbers);

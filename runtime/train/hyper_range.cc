@@ -1,8 +1,6 @@
 // See hyper_range.h.
 #include "runtime/train/hyper_range.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "runtime/core/hyper_range.h"
 
@@ -14,7 +12,7 @@ std::string hyper_fault(const std::string& name, plan::DType dtype, double compi
   const double held = narrow ? static_cast<float>(value) : value;
   const core::HyperRange& range = core::hyper_range(name.c_str());
   if (core::is_within(range, held)) return "";
-  return absl::StrCat("expected ", range.text, ", not ", value, narrow && held != value && !std::isnan(value) ? " (in f32)" : "");
+  return absl::StrCat("expected ", range.text, ", not ", value, core::is_within(range, value) ? " (in f32)" : "");
 }
 
 }  // namespace mxc::train

@@ -60,6 +60,12 @@ TEST(Csv, TheFirstRowIsNotLost) {
   auto flowers = open_data("csv:" + dir.write("flowers", "rose,1,2,0\naster,3,4,1\n") + "?x=1-2&y=3", kInputs);
   ASSERT_TRUE(flowers.ok()) << flowers.status();
   EXPECT_EQ(read_rows<float>(*flowers->train, "x", {0, 1}), (std::vector<float>{1, 2, 3, 4}));
+  // What stands for a missing or an endless number is one.
+  for (const char* cell : {"nan", "-inf", "1e999"}) {
+    const std::string row = absl::StrCat(cell, ",", cell, ",", cell), file = dir.write("none", row + "\n1,2,0\n");
+    EXPECT_EQ(error_of("csv:" + file + "?y=2", kInputs), file + ":1: column 0: '" + cell + "' is not a number" + hint);
+    EXPECT_EQ(open_data("csv:" + file + "?y=2&header=yes", kInputs)->train->count(), 1);
+  }
   // Neither words nor numbers: no header.
   EXPECT_EQ(error_of("csv:" + dir.write("commas", ",,\n1,2,0\n") + "?y=2", kInputs),
             dir.file("commas") + ":1: column 0: '' is not a number" + hint);
@@ -120,6 +126,20 @@ TEST(Csv, NoNumberIsNanOrInfinite) {
   const std::string large = dir.write("large", "1,2,0\n1e300,4,0\n");
   EXPECT_EQ(error_of("csv:" + large + "?y=2", kInputs), large + ":2: column 0: '1e300' is too large for f32");
   EXPECT_TRUE(open_data("csv:" + large + "?y=2", {{"x", plan::DType::f64, {2}}, classes("y", 3)}).ok());
+}
+
+TEST(Csv, NumbersNextToZeroAreZero) {
+  TempDir dir;
+  const std::string file = dir.write("a.csv", "1e-400,-1e-999,0\n1e-60,4e-320,0\n");
+  auto data = open_data("csv:" + file + "?y=2", {{"x", plan::DType::f64, {2}}, classes("y", 3)});
+  ASSERT_TRUE(data.ok()) << data.status();
+  const std::vector<double> read = read_rows<double>(*data->train, "x", {0, 1});
+  EXPECT_EQ(read, (std::vector<double>{0, 0, 1e-60, 4e-320}));
+  EXPECT_FALSE(std::signbit(read[0]));
+  EXPECT_TRUE(std::signbit(read[1]));
+  auto narrow = open_data("csv:" + file + "?y=2", kInputs);
+  ASSERT_TRUE(narrow.ok()) << narrow.status();
+  EXPECT_EQ(read_rows<float>(*narrow->train, "x", {1}), (std::vector<float>{0, 0}));
 }
 
 TEST(Csv, OtherSeparatorsAreGuessed) {

@@ -42,6 +42,7 @@ TEST(HyperRange, AsTheProgramHoldsIt) {
   EXPECT_EQ(fault("lr", 1e60, plan::DType::f32), "expected a number of at least 0, not 1e+60 (in f32)");
   EXPECT_EQ(fault("epsilon", 1e-60, plan::DType::f32), "expected a number above 0, not 1e-60 (in f32)");
   EXPECT_EQ(fault("lr", 0.1, plan::DType::f32), "");
+  EXPECT_EQ(fault("lr", -0.1, plan::DType::f32), "expected a number of at least 0, not -0.1");  // it would be none in f64 either
 }
 
 TEST(HyperRange, WhatWasCompiledIsAccepted) { EXPECT_EQ(fault("momentum", -7), ""); }
