@@ -7,7 +7,8 @@ packages=(
   libabsl-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libopenblas-serial-dev libzmq3-dev libgtest-dev libgmock-dev
 )
 if [ "${1:-}" = --tests ]; then packages+=(libclang-rt-19-dev python3-numpy util-linux procps binutils dpkg-dev file make pkg-config
-  qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross nodejs); fi
+  qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross nodejs
+  openmpi-bin libopenmpi-dev); fi
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

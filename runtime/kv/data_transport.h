@@ -11,7 +11,7 @@ namespace mxc::kv {
 // "" and "zeromq"; "mpi": by the plug-in that load_mpi finds; "mpi:FILE": by that one. Error (invalid argument): none of these.
 absl::Status check_data_transport(const std::string& name);
 
-// Sets what `options` says of it. Error: check_data_transport's; load_mpi's; MPI's; (failed precondition) MPI's job has not as many ranks as this one.
+// Sets what `options` says of it. Error: check_data_transport's; load_mpi's; MPI's; (invalid argument) MPI's job has not as many ranks as this one.
 absl::Status use_data_transport(const std::string& name, ProcessOptions& options);
 
 }  // namespace mxc::kv

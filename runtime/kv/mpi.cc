@@ -307,7 +307,7 @@ class MpiEndpoint : public Transport {
 };
 
 void MpiProcess::fail(const char* why) {
-  failure_ = absl::UnavailableError(absl::StrCat("MPI: ", why));
+  failure_ = absl::AbortedError(absl::StrCat("MPI: ", why));
   changed_.notify_all();
   for (auto& [number, endpoint] : listening_) endpoint->something_.notify_all();
   for (auto& [connection, endpoint] : connected_) endpoint->something_.notify_all();
@@ -388,7 +388,7 @@ absl::StatusOr<std::shared_ptr<MpiProcess>> join_mpi(const mxc_mpi* plugin, uint
   auto process = std::make_shared<MpiProcess>(plugin);
   if (absl::Status status = process->start(); !status.ok()) return status;
   if (process->size() == static_cast<int>(size)) return process;
-  return absl::FailedPreconditionError(absl::StrCat("MPI's job has ", process->size(), " ranks, and this one ", size, ": was it started by mpirun?"));
+  return absl::InvalidArgumentError(absl::StrCat("MPI's job has ", process->size(), " ranks, and this one ", size, ": was it started by mpirun?"));
 }
 
 std::unique_ptr<Transport> make_mpi_transport(std::shared_ptr<MpiProcess> process, int64_t largest_frame) {

@@ -20,6 +20,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 MXC = BUILD / "bin/mxc"
+PLUGIN = BUILD / "lib/mxc/libmxc_mpi.so"
 LIMIT = 120  # seconds after which a process hangs
 OF_LAUNCHERS = re.compile(r"(MXC|OMPI|PMIX|PMI|SLURM|DMLC)_|(RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT|JOB_COMPLETION_INDEX)$")
 PLAIN = {name: value for name, value in os.environ.items() if not OF_LAUNCHERS.match(name)}
@@ -251,9 +252,29 @@ class OpenMpi(Programs):
         self.assertIn("of 4 processes (Open MPI) this one has sent ", shown)
         subprocess.run([*train, "--save", "alone"], check=True, timeout=LIMIT, cwd=self.folder, stdout=subprocess.DEVNULL)
         self.assertEqual((self.folder / "job").read_bytes(), (self.folder / "alone").read_bytes())
+        self.check_mpi(train)
         errors = self.mpirun(*train, code=1).stderr
         self.assertIn("lenet: error: this process is one of 4 of a job (Open MPI): --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train "
                       "together\n", errors)
+
+    def check_mpi(self, train):
+        """MPI carries the arrays."""
+        if not PLUGIN.exists():
+            self.skipTest("SKIPPED: this mxc was built without MPI (Debian's package libopenmpi-dev)")
+        over_mpi = [*train, "--kvstore", "dist_sync", "--transport", f"mpi:{PLUGIN}"]
+        shown = self.mpirun(*over_mpi, "--save", "mpi").stdout
+        self.assertIn("; 0 messages were sent again\n", shown)
+        self.assertEqual((self.folder / "mpi").read_bytes(), (self.folder / "alone").read_bytes())
+        shutil.copy(PLUGIN, self.folder)  # beside the program: it needs no name
+        self.mpirun(*train, "--kvstore", "dist_sync", "--transport", "mpi", "--save", "mpi")
+        self.assertEqual((self.folder / "mpi").read_bytes(), (self.folder / "alone").read_bytes())
+        (self.folder / PLUGIN.name).unlink()
+        launched = subprocess.run([MXC, "launch", "-n", "2", *map(str, over_mpi)], capture_output=True, text=True, timeout=LIMIT, env=PLAIN, cwd=self.folder)
+        self.assertEqual(launched.returncode, 1)
+        self.assertIn("lenet: error: MPI's job has 1 ranks, and this one 2: was it started by mpirun?\n", launched.stderr)
+        errors = self.mpirun(*train, "--kvstore", "dist_sync", "--transport", "mpi", code=3).stderr
+        self.assertRegex(errors, r"lenet: error: unsupported: MPI: libmxc_mpi.so: cannot open shared object file: No such file or directory; libmxc_mpi.so lies in lib/mxc of "
+                                 r"an mxc that was built where MPI is: put it beside the program, or say --transport=mpi:FILE\n")
 
     def test_a_death(self):
         """mpirun ends the others."""
