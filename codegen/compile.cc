@@ -158,7 +158,9 @@ class ProgramWriter {
     plan::Buffer buffer = describe(name, value.getLoc(), rankedType(value), kind, plan::Space::io);
     buffer.offset = ioBytes_;
     ioBytes_ += align(buffer.bytes);
-    return add(buffer);
+    const uint32_t id = add(buffer);
+    if (kind == plan::Role::gradient) gradients_[name] = id;
+    return id;
   }
 
   // ---- Functions --------------------------------------------------------------------------------------------------------------
@@ -215,7 +217,8 @@ class ProgramWriter {
       DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
       const BoundMemory memory = boundToArgument(attributes);
       const std::string &role = memory.role, &name = memory.name;
-      uint32_t id = named(memory, argument.getLoc(), rankedType(argument));
+      // Gradients are those that the last function before this one has made.
+      uint32_t id = role == "gradient" ? gradients_.lookup(name) : named(memory, argument.getLoc(), rankedType(argument));
       bufferOf_[argument] = id;
       noteBatch(graph, argument);
       if (auto bound = attributes.getAs<IntegerAttr>("mx.upper_bound")) plan_.buffers[id].upper_bound = bound.getInt();
@@ -386,6 +389,7 @@ class ProgramWriter {
   VectorUnit unit_;
   PlanWriter plan_;
   std::map<std::string, uint32_t> named_;
+  llvm::StringMap<uint32_t> gradients_;  // the buffers of results of that role, by name
   std::vector<std::pair<std::string, uint32_t>> order_;  // (role, buffer) as they were met
   std::vector<std::pair<std::string, std::string>> initialPlaces_, updates_;  // facts
   llvm::DenseSet<uint32_t> hypers_, slots_;

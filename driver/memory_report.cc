@@ -94,7 +94,8 @@ class Lifetimes {
 
 // Graphs that run where shards train together, and nowhere else: what they take is not of the memory of a program that trains alone.
 bool isOfShards(const core::PlanView& plan, const plan::Graph& graph) {
-  return graph.kind == plan::GraphKind::update || (graph.kind == plan::GraphKind::user && std::string(plan.text(graph.name)) == "gradients");
+  const std::string name = plan.text(graph.name);
+  return graph.kind == plan::GraphKind::update || (graph.kind == plan::GraphKind::user && (name == "gradients" || name == "update_whole"));
 }
 
 // Inputs and outputs of such graphs alone.

@@ -19,7 +19,7 @@ std::string text(DictionaryAttr attributes, StringRef key) {
 
 BoundMemory boundToArgument(DictionaryAttr attributes) {
   std::string role = text(attributes, "mx.role"), name = text(attributes, "mx.name");
-  return {role, name, role != "input", role + ":" + name};
+  return {role, name, role != "input" && role != "gradient", role + ":" + name};
 }
 
 BoundMemory boundToResult(DictionaryAttr attributes) {

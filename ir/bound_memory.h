@@ -12,7 +12,7 @@ namespace mxc {
 // What stands behind one argument or result, as its attributes (mx.role, mx.name) say.
 struct BoundMemory {
   std::string role, name;
-  bool persistent;  // lives as long as the program; else an input or an output
+  bool persistent;  // lives as long as the program; else an input, an output, or a gradient that another function has made
   // All functions have one memory for the arguments and results of one key. Empty: a memory of its own, as each output has.
   std::string key;
 };

@@ -133,15 +133,22 @@ double clipNormDefault(DictionaryAttr defaults) { return std::max(0.0, number(de
 
 double lossScaleDefault(DictionaryAttr defaults) { return number(defaults, "loss_scale", 1); }
 
+Value castTo(OpBuilder& b, Location loc, Value value, Type element) {
+  if (rankedType(value).getElementType() == element) return value;
+  return make<mx::CastOp>(b, loc, {value}, b.getNamedAttr("to", TypeAttr::get(element)));
+}
+
 SmallVector<Value> clipByGlobalNorm(OpBuilder& b, Location loc, ArrayRef<Value> gradients, Value rescale, Value clipNorm) {
+  auto elementOf = [](Value value) { return rankedType(value).getElementType(); };
   Value sum;
   for (Value gradient : gradients) {
-    Value own = squareSum(b, loc, make<mx::MulOp>(b, loc, {gradient, rescale}));
+    Value own = squareSum(b, loc, make<mx::MulOp>(b, loc, {gradient, castTo(b, loc, rescale, elementOf(gradient))}));
+    own = castTo(b, loc, own, elementOf(clipNorm));
     sum = sum ? make<mx::AddOp>(b, loc, {sum, own}) : own;
   }
   Value scale = make<mx::ClipNormScaleOp>(b, loc, {sum, clipNorm});
   SmallVector<Value> clipped;
-  for (Value gradient : gradients) clipped.push_back(make<mx::MulOp>(b, loc, {gradient, scale}));
+  for (Value gradient : gradients) clipped.push_back(make<mx::MulOp>(b, loc, {gradient, castTo(b, loc, scale, elementOf(gradient))}));
   return clipped;
 }
 

@@ -52,7 +52,11 @@ std::vector<std::string> optimizerNames();
 // Clipping by global norm is compiled in if the defaults hold a clip_norm > 0: it keeps all gradients until the last is known. The number
 // itself is a hyper-parameter of that name, 0: none.
 double clipNormDefault(mlir::DictionaryAttr defaults);
-// The gradients, scaled so that all of them together, rescaled, have a norm of at most `clipNorm` (rank 0).
+// `value` in another element type; itself if it has that one.
+mlir::Value castTo(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value value, mlir::Type element);
+
+// The gradients, scaled so that all of them together, rescaled, have a norm of at most `clipNorm`. Both numbers are rank 0, of one element type, in which
+// squares of gradients of other types are added.
 llvm::SmallVector<mlir::Value> clipByGlobalNorm(mlir::OpBuilder& builder, mlir::Location loc, llvm::ArrayRef<mlir::Value> gradients,
                                                 mlir::Value rescale, mlir::Value clipNorm);
 

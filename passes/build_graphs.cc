@@ -9,11 +9,12 @@
 //            func @forward_backward(parameters, state, inputs) -> loss, metrics, outputs, state', gradients
 //            func @gradients(parameters, state, inputs) -> loss, metrics, state', gradients
 //            func @update(weight, gradient, slots, hypers) -> weight', slots'
+//            func @update_whole(parameters, slots, gradients, hypers) -> parameters', slots'     instead, if updates look at more than one element
 //
-// The last two are @train in two parts, for shards whose gradients are added before there is an update (PipelineOptions::byShards). @update is about any
-// elements of a parameter in a row, as a batch: "update/weight", "update/gradient", "update/momentum". One is made for each pair of multipliers
-// (@update, @update1, ...); mx.updates lists the parameters that it is for. There are none if an update looks at more than one element. Both carry
-// mx.by_shards. @forward_backward is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
+// The last ones are @train in two parts, for shards whose gradients are added before there is an update (PipelineOptions::byShards). @update is about any
+// elements of a parameter in a row, as a batch: "update/weight", "update/gradient", "update/momentum". One is made for each pair of multipliers and
+// element type (@update, @update1, ...); mx.updates lists the parameters that it is for. @update_whole has all parameters and, as arguments of the role
+// "gradient", the memory of the results of @gradients. All carry mx.by_shards. @forward_backward is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
 // @train nor @eval, and gradients are those of the sum of all <output, head gradient>, arguments of the name "<output>.head_gradient" with
 // the attribute mx.head_gradient. A library (PipelineOptions::library) may do without a loss, too, but not without an output. One that trains
 // (libraryTrains) has its reports in @train as they are, each from its own samples; new values that it is not to keep carry mx.dropped.
@@ -25,6 +26,7 @@
 // with lies. Ops that differ between training and evaluation are replaced here
 // (ModeRules). Needs: infer-shapes.
 #include <map>
+#include <tuple>
 
 #include "ir/initialisers.h"
 #include "ir/mx.h"
@@ -83,12 +85,24 @@ class GraphBuilder {
     if (!optimizer_) return chosen.emitError() << "there is no optimizer " << chosen.getKind() << " (known: " << llvm::join(optimizerNames(), ", ") << ")";
     lossScale_ = lossScaleDefault(defaults_);
     module_->setAttr("mx.optimizer", StringAttr::get(module_.getContext(), optimizer_->name));
+    findWidest();
     return success();
   }
 
+  // A hyper-parameter is one number for the whole program. Where parameters have several element types it has the widest, and is cast for the others.
   Value hyper(Graph& graph, StringRef name, Type element, double value) {
-    return graph.argument("hyper", name, tensorType({}, element), module_.getLoc(),
-                          graph.b.getNamedAttr("mx.default", graph.b.getF64FloatAttr(value)));
+    Type stored = isa<FloatType>(element) && widest_ ? Type(widest_) : element;
+    Value argument = graph.argument("hyper", name, tensorType({}, stored), module_.getLoc(),
+                                    graph.b.getNamedAttr("mx.default", graph.b.getF64FloatAttr(value)));
+    return castTo(graph.b, module_.getLoc(), argument, element);
+  }
+
+  // The widest element type of what can be trained.
+  void findWidest() {
+    for (auto parameter : module_.getOps<mx::ParameterOp>()) {
+      auto element = dyn_cast<FloatType>(rankedType(parameter.getOutput()).getElementType());
+      if (parameter.getTrainable() && element && (!widest_ || element.getWidth() > widest_.getWidth())) widest_ = element;
+    }
   }
 
   static llvm::DenseSet<Operation*> neededBy(ValueRange roots) {
@@ -253,8 +267,10 @@ class GraphBuilder {
     if (failed(checkTrained(trainable, gradients))) return failure();
     clipGlobally(graph, trainable, gradients);
     for (auto [parameter, weight, gradient] : llvm::zip(trainable, wrt, gradients)) {
-      if (gradient) update(graph, parameter, weight, gradient);
-      else parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: no gradient of the loss reaches it";
+      if (!gradient) parameter.emitWarning() << "parameter " << parameter.getName() << " is not trained: no gradient of the loss reaches it";
+      if (!gradient) continue;
+      update(graph, parameter, weight, gradient);
+      optimizerStates_.push_back(parameter);
     }
     for (auto [parameter, value] : newStates) {
       graph.result("state", parameter.getName(), value, map.lookup(parameter.getOutput()));
@@ -264,32 +280,63 @@ class GraphBuilder {
     return success();
   }
 
-  // The two parts of a step of several shards.
+  // The two parts of a step of several shards, whose sums are of f32 and f64.
   LogicalResult buildShards() {
-    if (losses_.empty() || !optimizer_->elementwise() || clipNormDefault(defaults_) > 0) return success();
-    SmallVector<Type> elements;
-    for (auto parameter : module_.getOps<mx::ParameterOp>())
-      if (parameter.getTrainable()) elements.push_back(rankedType(parameter.getOutput()).getElementType());
-    if (elements.empty() || !llvm::all_equal(elements) || !(elements[0].isF32() || elements[0].isF64())) return success();
+    if (losses_.empty()) return success();
+    for (auto parameter : module_.getOps<mx::ParameterOp>()) {
+      Type element = rankedType(parameter.getOutput()).getElementType();
+      if (parameter.getTrainable() && !element.isF32() && !element.isF64()) return success();
+    }
     Graph graph(module_, "gradients");
     Differentiated step;
     if (failed(differentiate(graph, step))) return failure();
-    Updates updates;
-    for (auto [parameter, gradient] : llvm::zip(step.trainable, step.gradients)) {
-      if (!gradient) continue;
-      graph.result("gradient", parameter.getName(), gradient);
-      updates[{parameter.getLrMult().convertToDouble(), parameter.getWdMult().convertToDouble()}].push_back(parameter);
+    if (llvm::none_of(step.gradients, [](Value gradient) { return static_cast<bool>(gradient); })) {
+      graph.function.erase();
+      return success();
     }
+    for (auto [parameter, gradient] : llvm::zip(step.trainable, step.gradients))
+      if (gradient) graph.result("gradient", parameter.getName(), gradient);
     for (auto [parameter, value] : step.newStates) graph.result("state", parameter.getName(), value, step.map.lookup(parameter.getOutput()));
     graph.finish();
     graph.function->setAttr("mx.by_shards", graph.b.getUnitAttr());
-    int number = 0;
-    for (auto& [multipliers, parameters] : updates) buildUpdate(number++, multipliers, parameters, elements[0]);
+    if (!optimizer_->elementwise() || clipNormDefault(defaults_) > 0) buildUpdateWhole(step);
+    else buildUpdates(step);
     return success();
   }
 
-  // By multipliers of rate and weight decay: the parameters that have them.
-  using Updates = std::map<std::pair<double, double>, SmallVector<mx::ParameterOp>>;
+  void buildUpdates(const Differentiated& step) {
+    Updates updates;
+    for (auto [parameter, gradient] : llvm::zip(step.trainable, step.gradients)) {
+      if (!gradient) continue;
+      mx::ParameterOp op = parameter;
+      auto element = cast<FloatType>(rankedType(op.getOutput()).getElementType());
+      updates[{op.getLrMult().convertToDouble(), op.getWdMult().convertToDouble(), element.getWidth()}].push_back(op);
+    }
+    int number = 0;
+    for (auto& [kind, parameters] : updates) {
+      auto [rate, decay, width] = kind;
+      buildUpdate(number++, {rate, decay}, parameters, rankedType(parameters[0].getOutput()).getElementType());
+    }
+  }
+
+  void buildUpdateWhole(const Differentiated& step) {
+    Graph graph(module_, "update_whole");
+    SmallVector<Value> weights, gradients;
+    for (auto [parameter, gradient] : llvm::zip(step.trainable, step.gradients)) {
+      mx::ParameterOp op = parameter;
+      Type type = op.getOutput().getType();
+      weights.push_back(gradient ? graph.argument("parameter", op.getName(), type, op.getLoc()) : Value());
+      gradients.push_back(gradient ? graph.argument("gradient", op.getName(), type, op.getLoc()) : Value());
+    }
+    clipGlobally(graph, step.trainable, gradients);
+    for (auto [parameter, weight, gradient] : llvm::zip(step.trainable, weights, gradients))
+      if (gradient) update(graph, parameter, weight, gradient);
+    graph.finish();
+    graph.function->setAttr("mx.by_shards", graph.b.getUnitAttr());
+  }
+
+  // By multipliers of rate and weight decay, and bits of an element: the parameters that have them.
+  using Updates = std::map<std::tuple<double, double, unsigned>, SmallVector<mx::ParameterOp>>;
 
   // Elements of a part that @update takes at once.
   static constexpr int64_t kUpdated = 8192;
@@ -367,9 +414,8 @@ class GraphBuilder {
     for (size_t i = 0; i < gradients.size(); ++i)
       if (isGiven(i)) given.push_back(gradients[i]);
     if (norm == 0 || given.empty()) return;
-    Type element = rankedType(given[0]).getElementType();
-    SmallVector<Value> clipped = clipByGlobalNorm(graph.b, module_.getLoc(), given, optimizerHyper(graph, "rescale", element),
-                                                  hyper(graph, "clip_norm", element, norm));
+    SmallVector<Value> clipped = clipByGlobalNorm(graph.b, module_.getLoc(), given, optimizerHyper(graph, "rescale", widest_),
+                                                  hyper(graph, "clip_norm", widest_, norm));
     auto next = clipped.begin();
     for (size_t i = 0; i < gradients.size(); ++i)
       if (isGiven(i)) gradients[i] = *next++;
@@ -390,7 +436,6 @@ class GraphBuilder {
     graph.result("parameter", parameter.getName(), next[0], weight, more);
     for (auto [slot, value, old] : llvm::zip(optimizer_->states, ArrayRef(next).drop_front(), states))
       graph.result("state", (parameter.getName() + "/" + slot).str(), value, old, more);
-    optimizerStates_.push_back(parameter);
   }
 
   LogicalResult buildEvaluation() {
@@ -514,6 +559,7 @@ class GraphBuilder {
   SmallVector<mx::OutputOp> outputs_;
   const OptimizerKind* optimizer_ = nullptr;
   DictionaryAttr defaults_;
+  FloatType widest_;      // of the element types of trainable parameters
   double lossScale_ = 1;  // 1: left out
   SmallVector<mx::ParameterOp> optimizerStates_;
   llvm::DenseMap<Operation*, int64_t> streams_;  // the first random stream of each op that has any: the same in all graphs

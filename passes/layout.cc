@@ -16,7 +16,7 @@
 // is left; fusion lets most of them ride in a producer's loop.
 //
 // Functions with gradients among their results, which a program may hold or not, come after all others: parameters lie in them as they lie
-// in those, and so do their gradients.
+// in those, and so do their gradients, also as arguments of other functions.
 #include "ir/mx.h"
 #include "ir/ops/shape.h"
 #include "llvm/ADT/StringMap.h"
@@ -71,6 +71,12 @@ StringAttr persistentName(func::FuncOp function, BlockArgument argument) {
 StringAttr persistentName(func::FuncOp function, unsigned result) {
   return lives(function.getResultAttrOfType<StringAttr>(result, "mx.role")) ? function.getResultAttrOfType<StringAttr>(result, "mx.name")
                                                                           : StringAttr();
+}
+
+// Gradients that another function has made of a parameter of this name.
+bool isGradientArgument(func::FuncOp function, BlockArgument argument) {
+  auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "mx.role");
+  return role && role == "gradient";
 }
 
 class LayoutPass {
@@ -155,8 +161,11 @@ class LayoutPass {
   }
 
   void makeClasses(func::FuncOp function) {
-    for (BlockArgument argument : function.getArguments())
-      if (StringAttr name = persistentName(function, argument)) class_[argument] = named(name);
+    for (BlockArgument argument : function.getArguments()) {
+      StringAttr name = persistentName(function, argument);
+      if (isGradientArgument(function, argument)) name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "mx.name");
+      if (name) class_[argument] = named(name);
+    }
     for (Operation& op : function.getBody().front())
       if (!isa<mx::ViewRules>(op))
         for (Value result : op.getResults()) class_[result] = newClass();

@@ -14,7 +14,7 @@ namespace mxc::train {
 
 namespace {
 
-constexpr char kGradients[] = "gradients";
+constexpr char kGradients[] = "gradients", kUpdateWhole[] = "update_whole";
 constexpr char kPrefix[] = "update/";
 
 // The update graphs of the program, in its order.
@@ -52,15 +52,6 @@ absl::StatusOr<SharedKey> tensor_key(const core::PlanView& view, const std::stri
   return SharedKey{name, kind, buffer.dtype, io::shape_of(buffer), index, contribution, plan::kNone, 0};
 }
 
-// Why a program that trains has no graph of gradients.
-std::string why_not(const core::PlanView& view) {
-  const std::string optimizer = io::program_fact(view, "optimizer");
-  if (view.find_hyper("clip_norm") != plan::kNone) return "it clips gradients by their global norm, which an update of a part does not see";
-  if (optimizer == "lamb" || optimizer == "lars")
-    return absl::StrCat("an update of '", optimizer, "' looks at whole parameters, and processes update parts of them");
-  return "the program has no graph 'gradients'";
-}
-
 template <typename T>
 void mean_of(std::span<const char> sum, double samples, std::span<char> value) {
   for (size_t at = 0; at < value.size(); at += sizeof(T)) {
@@ -73,10 +64,24 @@ void mean_of(std::span<const char> sum, double samples, std::span<char> value) {
 
 }  // namespace
 
+void set_hypers(const core::PlanView& view, const core::Storage& storage, const UpdateRules& rules, int64_t update, uint64_t samples) {
+  for (const plan::Hyper& hyper : view.hypers()) {
+    const std::string name = view.text(hyper.name);
+    const auto index = static_cast<uint32_t>(&hyper - view.hypers().data());
+    if (name == "step") storage.set_hyper_integer(view, index, static_cast<uint64_t>(rules.first_step + update));
+    const auto given = rules.hypers.find(name);
+    double number = given == rules.hypers.end() ? hyper.default_value : given->second;
+    if (name == "lr") number = rules.rate(rules.first_step + update / rules.updates_a_step);
+    if (name == "rescale") number *= static_cast<double>(rules.batch) / static_cast<double>(samples);
+    if (!io::is_internal_hyper(name)) storage.set_hyper(view, index, number);
+  }
+}
+
 absl::StatusOr<std::vector<SharedKey>> KeyUpdates::keys_of(const core::PlanView& view) {
   const uint32_t index = view.find_graph(kGradients);
-  if (index == plan::kNone || update_graphs(view).empty())
-    return absl::UnimplementedError(absl::StrCat("training by several shards: ", why_not(view)));
+  const bool whole = view.find_graph(kUpdateWhole) != plan::kNone;
+  if (index == plan::kNone || (update_graphs(view).empty() && !whole))
+    return absl::UnimplementedError("training by several shards: the program has no graph 'gradients'");
   std::vector<SharedKey> keys;
   const plan::Graph& graph = view.graph(index);
   for (plan::OutputKind wanted : {plan::OutputKind::gradient, plan::OutputKind::state}) {
@@ -87,7 +92,9 @@ absl::StatusOr<std::vector<SharedKey>> KeyUpdates::keys_of(const core::PlanView&
       auto key = tensor_key(view, name, trained ? SharedKey::Kind::parameter : SharedKey::Kind::state,
                             trained ? persistent(view, name, plan::Role::parameter) : binding.buffer, binding.buffer);
       if (!key.ok()) return key.status();
-      if (trained) {
+      if (trained && whole) {
+        key->kind = SharedKey::Kind::gradient;
+      } else if (trained) {
         auto update = graph_of(view, name);
         if (!update.ok()) return update.status();
         key->update = *update;
@@ -144,6 +151,7 @@ absl::Status KeyUpdates::apply(const SharedKey& key, uint64_t step, uint64_t sam
       else mean_of<double>(sum, shards, value);
       return absl::OkStatus();
     case SharedKey::Kind::slot: return absl::InternalError(absl::StrCat("a contribution to '", key.name, "'"));
+    case SharedKey::Kind::gradient:
     case SharedKey::Kind::sum: std::memcpy(value.data(), sum.data(), value.size()); return absl::OkStatus();
     case SharedKey::Kind::total: kv::add_into(key.dtype, value, sum); return absl::OkStatus();
   }
@@ -154,17 +162,7 @@ absl::Status KeyUpdates::optimise(const SharedKey& key, uint64_t step, uint64_t 
                                   const std::vector<std::span<char>>& slots) {
   Graph& graph = graphs_[key.update];
   if (slots.size() + 2 != graph.inputs.size()) return absl::InternalError(absl::StrCat("'", key.name, "' lacks slots"));
-  const auto update = static_cast<int64_t>(step) - 1;
-  for (const plan::Hyper& hyper : view_.hypers()) {
-    const std::string name = view_.text(hyper.name);
-    const auto index = static_cast<uint32_t>(&hyper - view_.hypers().data());
-    if (name == "step") storage_.set_hyper_integer(view_, index, static_cast<uint64_t>(rules_.first_step + update));
-    const auto given = rules_.hypers.find(name);
-    double number = given == rules_.hypers.end() ? hyper.default_value : given->second;
-    if (name == "lr") number = rules_.rate(rules_.first_step + update / rules_.updates_a_step);
-    if (name == "rescale") number *= static_cast<double>(rules_.batch) / static_cast<double>(samples);
-    if (!io::is_internal_hyper(name)) storage_.set_hyper(view_, index, number);
-  }
+  set_hypers(view_, storage_, rules_, static_cast<int64_t>(step) - 1, samples);
   const int64_t width = core::dtype_bytes(key.dtype), count = static_cast<int64_t>(value.size()) / width;
   for (int64_t first = 0; first < count; first += graph.batch) {
     const int64_t n = std::min(graph.batch, count - first);

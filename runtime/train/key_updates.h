@@ -25,6 +25,7 @@ namespace mxc::train {
 struct SharedKey {
   enum class Kind : uint8_t {
     parameter,  // gradients are summed; the optimizer updates it
+    gradient,   // of a parameter that each process updates itself (whole_update.h): its first value, and then the sum of a step's gradients
     state,      // of a layer, as shards leave it: the mean over samples
     slot,       // of the optimizer: lies beside a parameter, and is updated with it
     sum,        // becomes the sum of a step
@@ -34,7 +35,7 @@ struct SharedKey {
   Kind kind = Kind::sum;
   plan::DType dtype = plan::DType::f32;
   std::vector<int64_t> shape;
-  uint32_t buffer = plan::kNone;         // of the model's storage: parameter, state, slot
+  uint32_t buffer = plan::kNone;         // of the model's storage: parameter (of a gradient, too), state, slot
   uint32_t contribution = plan::kNone;   // what a shard's run leaves: a gradient; of a state, the state itself
   uint32_t beside = plan::kNone;         // slot: the key of its parameter
   uint32_t update = 0;                   // parameter: which graph
@@ -48,10 +49,13 @@ struct UpdateRules {
   int64_t updates_a_step = 1;                // more than one if contributions of processes are not added
 };
 
+// Writes the hyper-parameters of update number `update` (from 0), of `samples` together, into a storage.
+void set_hypers(const core::PlanView& view, const core::Storage& storage, const UpdateRules& rules, int64_t update, uint64_t samples);
+
 class KeyUpdates {
  public:
-  // What the program's training shares: parameters that it trains in the Plan's order, states that it changes, slots. Error (unimplemented): the program
-  // has no graphs for it; a state that is no f32 or f64.
+  // What the program's training shares: parameters that it trains in the Plan's order, or their gradients, states that it changes, slots. Error
+  // (unimplemented): the program has no graphs for it; a state that is no f32 or f64.
   static absl::StatusOr<std::vector<SharedKey>> keys_of(const core::PlanView& view);
 
   // The program must outlive it. Memory: that of one run of `update`.

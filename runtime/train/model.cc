@@ -162,9 +162,11 @@ absl::Status GraphRunner::finish() {
 }
 
 absl::Status GraphRunner::run() {
-  engine::push_graph(*model_->engine(), compiled_, 1);
-  return model_->engine()->wait(model_->memory());
+  start();
+  return finish();
 }
+
+void GraphRunner::start() { engine::push_graph(*model_->engine(), compiled_, 1); }
 
 double GraphRunner::scalar(const Scalar& scalar) const {
   return core::read_scalar(model_->view().buffer(scalar.buffer).dtype, executor_.address(scalar.buffer));

@@ -91,8 +91,9 @@ class GraphRunner {
   // The same in two parts: it is queued; it has ended. The batch outlives the run.
   void start(const io::Batch& batch);
   absl::Status finish();
-  // Runs a graph that reads no batch.
+  // The same of a graph that reads no batch.
   absl::Status run();
+  void start();
 
   // After a run: a reported scalar; an output of kind `output` as samples one after another (in the buffer's dtype), or the
   // whole row-major value if it has no batch axis.

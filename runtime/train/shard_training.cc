@@ -1,6 +1,7 @@
 // See shard_training.h.
 #include "runtime/train/shard_training.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/core/layout.h"
+#include "runtime/io/program_tensors.h"
 #include "runtime/kv/add.h"
 
 namespace mxc::train {
@@ -64,11 +66,24 @@ void scale(std::vector<char>& bytes, double factor) {
 
 int32_t priority_of(uint32_t key) { return -static_cast<int32_t>(key); }
 
+bool has_gradient(const SharedKey& key) { return key.kind == SharedKey::Kind::parameter || key.kind == SharedKey::Kind::gradient; }
+
+// Processes that update whole parameters themselves need each sum once.
+absl::Status check_kind(const core::PlanView& view, const Job& job) {
+  if (!WholeUpdate::is_in(view) || job.consistency == kv::Consistency()) return absl::OkStatus();
+  const std::string optimizer = io::program_fact(view, "optimizer");
+  const bool clips = view.find_hyper("clip_norm") != plan::kNone;
+  return absl::UnimplementedError(absl::StrCat("training by several processes: ",
+                                               clips ? "clip_norm looks at all gradients of a step" : absl::StrCat("'", optimizer, "' looks at whole gradients of a step"),
+                                               ", which --kvstore dist_sync alone has"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ShardTraining>> ShardTraining::create(Model* model, const Job& job, std::unique_ptr<Exchange> exchange) {
   std::unique_ptr<ShardTraining> made(new ShardTraining(model, job));
   made->exchange_ = std::move(exchange);
+  if (absl::Status status = check_kind(model->view(), job); !status.ok()) return made->fail(status);
   auto keys = KeyUpdates::keys_of(model->view());
   if (!keys.ok()) return made->fail(keys.status());
   made->keys_ = *std::move(keys);
@@ -83,7 +98,7 @@ absl::StatusOr<std::unique_ptr<ShardTraining>> ShardTraining::create(Model* mode
     tensor.sums = model->engine()->variable(absl::StrCat("sum of ", shared.name), bytes);
     tensor.order = model->engine()->variable(absl::StrCat("key ", shared.name));
     bound.push_back({shared.buffer, tensor.value});
-    if (shared.kind != SharedKey::Kind::parameter) {
+    if (!has_gradient(shared)) {
       tensor.contribution = tensor.value;
       continue;
     }
@@ -93,6 +108,10 @@ absl::StatusOr<std::unique_ptr<ShardTraining>> ShardTraining::create(Model* mode
   auto runner = GraphRunner::create(model, model->view().find_graph("gradients"), bound);
   if (!runner.ok()) return made->fail(runner.status());
   made->runner_ = *std::move(runner);
+  if (!WholeUpdate::is_in(model->view())) return made;
+  auto whole = WholeUpdate::create(model, bound);
+  if (!whole.ok()) return made->fail(whole.status());
+  made->whole_ = *std::move(whole);
   return made;
 }
 
@@ -114,11 +133,15 @@ std::string ShardTraining::plain_value(uint32_t key) const {
   return bytes;
 }
 
-absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, const Agreement& agreement) {
+absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agreement agreement) {
   shards_ = shards;
   sum_plan_ = plan_sums(shards);
   parts_ = kv::parts_of(shards.own, shards.count);
   rules.updates_a_step = job_.consistency.is_async() ? job_.size : 1;
+  if (whole_ != nullptr) {
+    whole_->begin(rules);
+    agreement.push_back({"the optimizer's state to begin with (a number for it)", static_cast<int64_t>(whole_->state_hash() >> 1)});
+  }
   const bool exact = job_.consistency == kv::Consistency();
   const auto numbers = static_cast<int64_t>(runner_->scalars().size()) + 2;
   measures_ = static_cast<uint32_t>(keys_.size());
@@ -222,12 +245,16 @@ void ShardTraining::queue_push(uint32_t key, const std::vector<uint32_t>& weight
       });
 }
 
+// What is held of a gradient is first the parameter's value, and then sums.
 void ShardTraining::queue_pull(uint32_t key, uint64_t step) {
+  const bool sum = keys_[key].kind == SharedKey::Kind::gradient && step > 0;
   model_->engine()->push_async(
-      {.name = "pull", .lane = engine::Lane::network, .priority = priority_of(key)}, {}, {tensors_[key].order, tensors_[key].value},
-      [this, key, step](engine::Completion completion) {
-        exchange_->pull(key, step, tensors_[key].pulled.data(), [this, key, done = ends(std::move(completion))](absl::Status status) {
-          if (status.ok()) core::pack(buffer(key), 1, tensors_[key].pulled.data(), memory(key));
+      {.name = "pull", .lane = engine::Lane::network, .priority = priority_of(key)}, {},
+      {tensors_[key].order, sum ? tensors_[key].contribution : tensors_[key].value},
+      [this, key, step, to = sum ? keys_[key].contribution : keys_[key].buffer](engine::Completion completion) {
+        exchange_->pull(key, step, tensors_[key].pulled.data(), [this, key, to, done = ends(std::move(completion))](absl::Status status) {
+          const plan::Buffer& buffer = model_->view().buffer(to);
+          if (status.ok()) core::pack(buffer, 1, tensors_[key].pulled.data(), model_->storage().address(buffer));
           done(std::move(status));
         });
       });
@@ -260,6 +287,7 @@ std::vector<uint32_t> ShardTraining::weights_of(int64_t position, int64_t sample
 
 absl::StatusOr<ShardTraining::Measured> ShardTraining::step(io::BatchLoader* loader, int64_t position, int64_t samples, uint64_t seed,
                                                             int64_t number, bool stop) {
+  if (absl::Status status = finish_update(); !status.ok()) return status;
   const std::vector<uint32_t> weights = weights_of(position, samples);
   const size_t scalars = runner_->scalars().size();
   std::vector<std::vector<double>> measured;
@@ -292,7 +320,13 @@ absl::StatusOr<ShardTraining::Measured> ShardTraining::step(io::BatchLoader* loa
     if (own == 0 && stop) values[scalars + 1] = 1;
     measured.push_back(std::move(values));
   }
+  if (whole_ != nullptr) whole_->start(++updates_, static_cast<uint64_t>(std::min(samples - position, shards_.step_samples())));
   return exchange_measures(std::move(measured), weights);
+}
+
+absl::Status ShardTraining::finish_update() {
+  absl::Status status = whole_ == nullptr ? absl::OkStatus() : whole_->finish();
+  return status.ok() ? status : fail(status);
 }
 
 absl::StatusOr<ShardTraining::Measured> ShardTraining::exchange_measures(std::vector<std::vector<double>> shards,
@@ -326,6 +360,7 @@ absl::StatusOr<ShardTraining::Measured> ShardTraining::exchange_measures(std::ve
 }
 
 absl::Status ShardTraining::settle() {
+  if (absl::Status status = finish_update(); !status.ok()) return status;
   for (uint32_t key = 0; key < keys_.size(); ++key) {
     if (!has_tensor(key)) continue;
     if (absl::Status status = model_->engine()->wait(tensors_[key].value); !status.ok()) return fail(status);
@@ -339,7 +374,7 @@ absl::Status ShardTraining::collect(bool wanted) {
   if (status.ok() && job_.consistency.is_async()) status = exchange_->barrier();
   if (!status.ok()) return fail(status);
   for (uint32_t key = 0; wanted && key < keys_.size(); ++key) {
-    if (keys_[key].buffer == plan::kNone) continue;
+    if (keys_[key].buffer == plan::kNone || keys_[key].kind == SharedKey::Kind::gradient) continue;
     std::vector<char> bytes(core::plain_bytes(buffer(key), 1));
     if (status = pull_now(key, steps_[key], bytes.data()); !status.ok()) return fail(status);
     core::pack(buffer(key), 1, bytes.data(), memory(key));

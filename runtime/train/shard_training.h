@@ -11,6 +11,8 @@
 //
 // A gradient has a variable, which a run mutates and an addition reads; its sum has one; a parameter has one, which pulls mutate and runs read. Pushes
 // and pulls of a key mutate a further one: they keep their order, and a contribution that could not be computed leaves its error for the pull.
+//
+// Where updates look at more than one element (whole_update.h), pulls bring sums of gradients, and a further run updates all parameters from them.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,7 @@
 #include "runtime/train/exchange.h"
 #include "runtime/train/model.h"
 #include "runtime/train/shards.h"
+#include "runtime/train/whole_update.h"
 
 namespace mxc::train {
 
@@ -44,7 +47,7 @@ class ShardTraining {
 
   // The model has its first values, those of rank 0 are everybody's from now on. `rules.updates_a_step` is settled here. Waits for all processes.
   // Error (invalid argument): they do not agree; it names the ranks. The job's failure.
-  absl::Status begin(const Shards& shards, UpdateRules rules, const Agreement& agreement);
+  absl::Status begin(const Shards& shards, UpdateRules rules, Agreement agreement);
 
   // What a step measured, in all shards.
   struct Measured {
@@ -92,11 +95,14 @@ class ShardTraining {
   absl::Status pull_now(uint32_t key, uint64_t step, char* target);
   absl::StatusOr<Measured> exchange_measures(std::vector<std::vector<double>> shards, const std::vector<uint32_t>& weights);
   std::vector<uint32_t> weights_of(int64_t position, int64_t samples) const;
+  absl::Status finish_update();
 
   Model* model_;
   const Job job_;
   std::shared_ptr<Exchange> exchange_;
   std::unique_ptr<GraphRunner> runner_;
+  std::unique_ptr<WholeUpdate> whole_;  // null: servers update
+  uint64_t updates_ = 0;                // of whole_
   Shards shards_;
   SumPlan sum_plan_;
   std::vector<kv::Node> parts_;

@@ -22,7 +22,8 @@ BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 MXC = BUILD / "bin/mxc"
 DIGITS = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
 MNIST = ROOT.parent / "shared" / "data" / "mnist"
-SOURCES = {"digits": "examples/digits/digits.cpp", "normed": "tests/examples/normed_digits.cpp", "lenet": "examples/lenet/lenet.cpp"}
+SOURCES = {"digits": "examples/digits/digits.cpp", "normed": "tests/examples/normed_digits.cpp", "lenet": "examples/lenet/lenet.cpp",
+           "mixed": "tests/examples/mixed_digits.cpp"}
 LIMIT = 300  # seconds after which a process hangs
 sys.path.insert(0, str(ROOT / "tests"))
 import safetensors_file  # noqa: E402
@@ -49,8 +50,8 @@ class Jobs(unittest.TestCase):
         return result
 
     def train(self, name, processes, saved, *more, data=DIGITS, code=0, launch=()):
-        """`processes` of 0: without a launcher."""
-        command = [self.program(name), "train", "--data", data, "--threads", 1, "--save", saved, *more]
+        """`name` may have flags of the compiler behind it. `processes` of 0: without a launcher."""
+        command = [self.program(*name.split()), "train", "--data", data, "--threads", 1, "--save", saved, *more]
         if processes > 0:
             command = [MXC, "launch", "-n", processes, *launch, *command]
         return self.run_command(*command, code=code)
@@ -81,13 +82,36 @@ class Digits(Jobs):
         self.check_bits("normed", 3, "--epochs", 1)
 
     def test_samples_of_a_job_are_those_of_one_process(self):
-        """Steps of 2 x 16 see the same samples as steps of 32: without anything random but the order, the weights are the same up to rounding."""
-        self.train("lenet", 0, "one", "--steps", 6, "--batch", 32, data="random:200")
-        self.train("lenet", 2, "two", "--steps", 6, "--batch", 16, "--kvstore", "dist_sync", data="random:200")
-        one, two = (safetensors_file.read(self.folder / name)[0] for name in ("one", "two"))
-        self.assertEqual(one.keys(), two.keys())
-        for name in one:
-            self.assertLess(abs(one[name] - two[name]).max(), 1e-4, name)
+        """Steps of 2 x 16 see the same samples as steps of 32: without anything random but the order, the weights are the same up to rounding. So are norms:
+        each clips or scales what both processes have summed."""
+        saved = {}
+        for flags in ("", " --optimizer=lars", " --optimizer=sgd:lr=0.05,clip_norm=0.01"):
+            with self.subTest(flags=flags):
+                self.train("lenet" + flags, 0, "one", "--steps", 6, "--batch", 32, data="random:200")
+                self.train("lenet" + flags, 2, "two", "--steps", 6, "--batch", 16, "--kvstore", "dist_sync", data="random:200")
+                one, two = (safetensors_file.read(self.folder / name)[0] for name in ("one", "two"))
+                self.assertEqual(one.keys(), two.keys())
+                for name in one:
+                    self.assertLess(abs(one[name] - two[name]).max(), 1e-4, name)
+                saved[flags] = one
+        moved = {flags: abs(arrays["dense0.weight"] - saved[""]["dense0.weight"]).max() for flags, arrays in saved.items() if flags}
+        for flags, most in moved.items():
+            self.assertGreater(most, 1e-3, flags)  # they are other updates
+
+    def test_updates_of_whole_parameters(self):
+        """Norms of a parameter, and of all gradients; in the second, layers have state; in the others, parameters have two element types."""
+        for name in ("mixed --optimizer=lamb", "normed --optimizer=lars", "mixed --optimizer=adam:clip_norm=0.1"):
+            with self.subTest(name=name):
+                arrays, metadata = self.check_bits(name, 3, "--epochs", 2)
+                self.assertEqual(metadata["step"], str(2 * 15))
+                self.train(name, 2, "begun", "--kvstore", "dist_sync", "--shards", 3, "--epochs", 2, "--steps", 17)
+                self.train(name, 3, "ended", "--kvstore", "dist_sync", "--resume", "begun")
+                self.assertEqual(self.saved("ended"), self.saved("alone"))
+
+    def test_parameters_of_several_element_types(self):
+        arrays, _ = self.check_bits("mixed", 3, "--epochs", 4)
+        self.assertEqual({str(array.dtype) for array in arrays.values()}, {"float32", "float64"})
+        self.assertRegex(self.run_command(self.program("mixed"), "eval", "--load", "alone", "--data", DIGITS).stdout, r"accuracy 0\.[89]")
 
     def test_resumed_on_another_number_of_processes(self):
         self.train("digits", 0, "whole", "--shards", 4, "--epochs", 3)
@@ -152,11 +176,11 @@ class Digits(Jobs):
         ):
             with self.subTest(command=command[1:]):
                 self.assertIn(message, self.run_command(*command, code=code).stderr)
-        for optimizer, why in (("lamb", "an update of 'lamb' looks at whole parameters, and processes update parts of them"),
-                               ("adam:clip_norm=1", "it clips gradients by their global norm, which an update of a part does not see")):
-            program = self.program("digits", f"--optimizer={optimizer}")
-            errors = self.run_command(program, "train", "--data", DIGITS, "--shards", 2, code=3).stderr
-            self.assertEqual(errors, f"digits: error: unsupported: training by several shards: {why}\n")
+        for kind in ("dist_bounded:1", "dist_async"):
+            for name, why in (("mixed --optimizer=lamb", "'lamb' looks at whole gradients of a step"),
+                              ("mixed --optimizer=adam:clip_norm=0.1", "clip_norm looks at all gradients of a step")):
+                errors = self.train(name, 2, "no", "--kvstore", kind, code=3).stderr
+                self.assertIn(f"mixed_digits: error: unsupported: training by several processes: {why}, which --kvstore dist_sync alone has\n", errors)
 
     def test_processes_that_do_not_train_the_same(self):
         """All of them say what differs, in one line each, and with one exit code."""

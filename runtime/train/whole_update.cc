@@ -1,0 +1,45 @@
+// See whole_update.h.
+#include "runtime/train/whole_update.h"
+
+#include <utility>
+
+namespace mxc::train {
+
+namespace {
+
+constexpr char kGraph[] = "update_whole";
+
+}  // namespace
+
+bool WholeUpdate::is_in(const core::PlanView& view) { return view.find_graph(kGraph) != plan::kNone; }
+
+absl::StatusOr<std::unique_ptr<WholeUpdate>> WholeUpdate::create(Model* model, const std::vector<engine::BoundVariable>& bound) {
+  auto made = std::make_unique<WholeUpdate>();
+  made->model_ = model;
+  auto runner = GraphRunner::create(model, model->view().find_graph(kGraph), bound);
+  if (!runner.ok()) return runner.status();
+  made->runner_ = *std::move(runner);
+  return made;
+}
+
+void WholeUpdate::start(uint64_t step, uint64_t samples) {
+  set_hypers(model_->view(), model_->storage(), rules_, static_cast<int64_t>(step) - 1, samples);
+  runner_->start();
+  under_way_ = true;
+}
+
+absl::Status WholeUpdate::finish() {
+  return std::exchange(under_way_, false) ? runner_->finish() : absl::OkStatus();
+}
+
+uint64_t WholeUpdate::state_hash() const {
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const plan::Binding& slot : model_->view().optimizer_slots()) {
+    const plan::Buffer& buffer = model_->view().buffer(slot.buffer);
+    const auto* bytes = static_cast<const unsigned char*>(model_->storage().address(buffer));
+    for (uint64_t i = 0; i < buffer.bytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+}  // namespace mxc::train
