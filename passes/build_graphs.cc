@@ -14,10 +14,11 @@
 // The last ones are @train in two parts, for shards whose gradients are added before there is an update (PipelineOptions::byShards). @update is about any
 // elements of a parameter in a row, as a batch: "update/weight", "update/gradient", "update/momentum". One is made for each pair of multipliers and
 // element type (@update, @update1, ...); mx.updates lists the parameters that it is for. @update_whole has all parameters and, as arguments of the role
-// "gradient", the memory of the results of @gradients. All carry mx.by_shards. @forward_backward is made for a main of the user's own (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither
-// @train nor @eval, and gradients are those of the sum of all <output, head gradient>, arguments of the name "<output>.head_gradient" with
-// the attribute mx.head_gradient. A library (PipelineOptions::library) may do without a loss, too, but not without an output. One that trains
-// (libraryTrains) has its reports in @train as they are, each from its own samples; new values that it is not to keep carry mx.dropped.
+// "gradient", the memory of the results of @gradients. All carry mx.by_shards. @forward_backward is made for a main of the user's own
+// (PipelineOptions::ownMain), where a model may also do without a loss: then it has neither @train nor @eval, and gradients are those of the sum of all
+// <output, head gradient>, arguments of the name "<output>.head_gradient" with the attribute mx.head_gradient. A library (PipelineOptions::library) may do
+// without a loss, too, but not without an output. One that trains (libraryTrains) has its reports in @train as they are, each from its own samples; new
+// values that it is not to keep carry mx.dropped.
 //
 // mx.gradient is replaced by the ops that compute it, an op that stands for others (CompositeRules) by those. Each function is pure SSA and
 // holds only what its results need. Arguments carry mx.name and mx.role ("parameter", "state", "input", "hyper"), hypers mx.default,

@@ -25,6 +25,10 @@
 //   "dist_bounded:s"  or one that lacks the last s of them
 //   "dist_async"      everybody's pushes are updates of their own, in the order of arrival; a pull has at least the worker's own in it
 //
+// Compression. `KVStoreOptions::compress` ("fp16", "bf16", "2bit", "topk:0.01") sends fewer bytes for keys of f32 and f64. What is left out of a push is added to
+// the next of that key and shard. With an updater, in "local" and "dist_sync", a pull brings values that follow the updated ones in the same way: the updater
+// sees them whole. The bits are still those of one process.
+//
 // Errors: mxc::Error with the line of the call for what is wrong at once. What goes wrong later (a process of the job dies, an updater fails) is
 // thrown where an array that was pulled is read; from then on the job has failed, in all of its processes.
 // Threads: a store is used by one thread at a time.
@@ -48,12 +52,14 @@ class Store;  // what a store is inside
 }
 
 struct KVStoreOptions {
-  int64_t shards = 0;          // of the job; 0: what `mxc launch --shards` says, or else one a worker
-  std::string transport = {};  // what carries arrays: "zeromq", "mpi", "mpi:FILE" (docs/kvstore.md); empty: zeromq
+  int64_t shards = 0;         // of the job; 0: what `mxc launch --shards` says, or else one a worker
+  std::string transport = "";  // what carries arrays: "zeromq", "mpi", "mpi:FILE" (docs/kvstore.md); empty: zeromq
+  std::string compress = "";  // the same in all processes; empty: nothing is compressed
+  bool whole_keys = false;    // keys are not cut: each lies in one process, and an updater may look at all its elements (a norm)
 };
 
 // An update of a part of a key: elements [first, first + value.size()), as vectors. Large keys are cut, and their parts lie in different
-// processes: what an updater keeps (a momentum) belongs to a key and `first`.
+// processes, unless they are to stay whole: what an updater keeps (a momentum) belongs to a key and `first`.
 struct KVUpdate {
   const std::string& key;
   int64_t first;
@@ -69,7 +75,7 @@ class KVStore {
   static constexpr int kByOrder = std::numeric_limits<int>::min();
 
   // In a job, all processes create a store of the same kind and call the same things. Does not wait for the others.
-  // Throws: there is no such kind; the launcher's variables contradict each other; fewer shards than workers; there is no such transport.
+  // Throws: there is no such kind, compression or transport; the launcher's variables contradict each other; fewer shards than workers.
   static KVStore create(const std::string& kind = "local", const KVStoreOptions& options = {}, Here here = Here::current());
 
   // Names a key and gives it its first value: that of rank 0. All keys are initialised before the first push or pull, in the same order
@@ -89,7 +95,8 @@ class KVStore {
   void pull(const std::string& key, const NDArray& target, Here here = Here::current());
 
   // What becomes of a value: without an updater, it is replaced by the sum. Before the first push or pull; the same in all processes. It is
-  // called on a thread of the store's, for one part of a key at a time, and must do to each element what it does to every other.
+  // called on a thread of the store's, for one part of a key at a time, and must do to each element what it does to every other; with whole keys, what it does
+  // to all of them.
   void set_updater(std::function<void(const KVUpdate&)> updater, Here here = Here::current());
 
   // Waits until all workers have come here. A pull after it has in it what everybody pushed before, but for the last s pushes of

@@ -22,6 +22,12 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   if (!parsed.ok()) fail("create", std::string(parsed.status().message()), here);
   if (absl::Status status = kv::check_data_transport(options.transport); !status.ok()) fail("create", std::string(status.message()), here);
   if (options.shards < 0) fail("create", absl::StrCat(options.shards, " shards"), here);
+  kv::Compression compression;
+  if (!options.compress.empty()) {
+    const absl::StatusOr<kv::Compression> method = kv::parse_compression(options.compress);
+    if (!method.ok()) fail("create", std::string(method.status().message()), here);
+    compression = *method;
+  }
   std::optional<kv::Identity> identity;
   if (parsed->distributed) {
     absl::StatusOr<std::optional<kv::Identity>> detected = kv::detect_identity([](const char* name) { return std::getenv(name); });
@@ -32,11 +38,11 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   const int64_t said = identity.has_value() && options.shards == 0 ? identity->shards : options.shards;
   const int64_t shards = said == 0 ? size : said;
   if (shards < size) fail("create", absl::StrCat(shards, " shards for ", size, " workers: each has at least one"), here);
-  if (size == 1) return KVStore(kv::make_local_store(shards));
+  if (size == 1) return KVStore(kv::make_local_store(shards, compression));
   absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
   if (absl::Status status = kv::use_data_transport(options.transport, *joined); !status.ok()) fail("create", std::string(status.message()), here);
-  absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, shards);
+  absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, shards, compression, options.whole_keys);
   if (!store.ok()) fail("create", std::string(store.status().message()), here);
   return KVStore(*std::move(store));
 }

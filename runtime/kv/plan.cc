@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kMostBytes = int64_t{1} << 40;  // of a key
+constexpr int64_t kMostWhole = int64_t{1} << 30;  // of one that is not cut
 
 int64_t elements_of(const Key& key) {
   return std::accumulate(key.shape.begin(), key.shape.end(), int64_t{1}, std::multiplies<int64_t>());
@@ -37,6 +38,9 @@ absl::Status check(const std::vector<Key>& keys) {
       return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), " does not match the one that it lies beside"));
     if (key.name.empty()) return absl::InvalidArgumentError("a key has no name");
     if (!names.insert(key.name).second) return absl::InvalidArgumentError(absl::StrCat("two keys are called ", quoted(key)));
+    const bool packs = key.dtype == plan::DType::f32 || key.dtype == plan::DType::f64;
+    if (key.compressed != Key::Compressed::nothing && !packs)
+      return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), ": arrays of f32 and f64 are compressed"));
     const bool added = key.dtype == plan::DType::f32 || key.dtype == plan::DType::f64 || key.dtype == plan::DType::i32 ||
                        key.dtype == plan::DType::i64;
     if (!added) return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), ": arrays of f32, f64, i32 and i64 are added"));
@@ -50,6 +54,9 @@ absl::Status check(const std::vector<Key>& keys) {
   return absl::OkStatus();
 }
 
+// Where arrays of elements of so many bytes may be cut.
+int64_t unit_of(const PlanRules& rules, int64_t width) { return rules.compression.is_on() ? kBlock * width : kAlignment; }
+
 // Of an array that is cut: small enough that the servers can share the whole evenly.
 int64_t piece_bytes(const std::vector<Key>& keys, const PlanRules& rules) {
   int64_t total = 0;
@@ -58,26 +65,67 @@ int64_t piece_bytes(const std::vector<Key>& keys, const PlanRules& rules) {
   return rounded_up(std::clamp(wanted, rules.smallest_piece, rules.largest_piece), kAlignment);
 }
 
-void cut(uint32_t number, const Key& key, int64_t most, std::vector<Chunk>& chunks) {
+Chunk whole_chunk(plan::DType dtype, int64_t bytes, const Piece& piece) {
+  Chunk chunk;
+  chunk.bytes = static_cast<uint32_t>(bytes);
+  chunk.dtype = dtype;
+  chunk.pieces = {piece};
+  return chunk;
+}
+
+void cut(uint32_t number, const Key& key, const PlanRules& rules, int64_t most, std::vector<Chunk>& chunks) {
   const int64_t bytes = bytes_of(key), width = width_of(key.dtype);
   const int64_t pieces = (bytes + most - 1) / most;
-  const int64_t each = rounded_up((bytes + pieces - 1) / pieces, kAlignment);
+  const int64_t each = rounded_up((bytes + pieces - 1) / pieces, unit_of(rules, width));
   for (int64_t at = 0; at < bytes; at += each) {
     const int64_t size = std::min(each, bytes - at);
-    chunks.push_back({static_cast<uint32_t>(size), key.dtype, 0, 0, {{number, at / width, size / width, 0}}, {}});
+    chunks.push_back(whole_chunk(key.dtype, size, {number, at / width, size / width}));
   }
 }
 
-// Puts the key behind the last chunk, if that is a bundle that has room. False: it has none. Keys with others beside them are alone.
-bool bundle(uint32_t number, const Key& key, const PlanRules& rules, std::vector<Chunk>& chunks, const std::set<uint32_t>& alone) {
-  if (chunks.empty() || bytes_of(key) >= rules.bundle_below || alone.contains(number)) return false;
-  if (alone.contains(chunks.back().pieces.back().key)) return false;
+// By key: those that lie beside it, in order.
+std::vector<std::vector<uint32_t>> beside_of(const std::vector<Key>& keys) {
+  std::vector<std::vector<uint32_t>> beside(keys.size());
+  for (uint32_t number = 0; number < keys.size(); ++number)
+    if (keys[number].beside != plan::kNone) beside[keys[number].beside].push_back(number);
+  return beside;
+}
+
+// Puts the key behind the last chunk, if that is a bundle that has room. False: it has none, or what lies beside its keys would not match.
+bool bundle(uint32_t number, const std::vector<Key>& keys, const PlanRules& rules, const std::vector<std::vector<uint32_t>>& beside,
+            std::vector<Chunk>& chunks) {
+  const Key& key = keys[number];
+  if (chunks.empty() || bytes_of(key) >= rules.bundle_below || key.alone) return false;
   Chunk& last = chunks.back();
-  if (last.dtype != key.dtype || last.bytes >= rules.bundle_below) return false;
+  const uint32_t first = last.pieces.front().key;
+  if (last.dtype != key.dtype || last.bytes >= rules.bundle_below || bytes_of(keys[first]) >= rules.bundle_below) return false;
+  if (keys[first].alone || keys[first].compressed != key.compressed || beside[first].size() != beside[number].size()) return false;
   const auto at = static_cast<uint32_t>(rounded_up(last.bytes, kAlignment));
   last.pieces.push_back({number, 0, elements_of(key), at});
   last.bytes = at + static_cast<uint32_t>(bytes_of(key));
   return true;
+}
+
+// Makes the chunks of what lies beside keys: cut and bundled as those are.
+void lay_beside(const std::vector<std::vector<uint32_t>>& beside, std::vector<Chunk>& chunks) {
+  for (size_t chunk = 0, count = chunks.size(); chunk < count; ++chunk) {
+    for (size_t i = 0; i < beside[chunks[chunk].pieces.front().key].size(); ++i) {
+      Chunk made = chunks[chunk];
+      made.beside.clear();
+      for (Piece& piece : made.pieces) piece.key = beside[piece.key][i];
+      chunks[chunk].beside.push_back(static_cast<uint32_t>(chunks.size()));
+      chunks.push_back(std::move(made));
+    }
+  }
+}
+
+// What a chunk takes compressed.
+void settle_packed(const std::vector<Key>& keys, const PlanRules& rules, Chunk& chunk) {
+  if (!rules.compression.is_on() || keys[chunk.pieces.front().key].compressed == Key::Compressed::nothing) return;
+  for (Piece& piece : chunk.pieces) {
+    piece.packed_at = chunk.packed;
+    chunk.packed += static_cast<uint32_t>(packed_bytes(rules.compression, chunk.dtype, piece.count));
+  }
 }
 
 // Chunks that lie beside others go where those are.
@@ -103,9 +151,11 @@ uint64_t hash_of(const CommunicationPlan& plan) {
   const PlanRules& rules = plan.rules;
   std::string text =
       absl::StrCat("wire ", kWireVersion, "\n", rules.servers, " ", rules.workers, " ", rules.shards, " ", rules.consistency, "\n");
+  if (rules.compression.is_on()) absl::StrAppend(&text, "compression ", to_string(rules.compression), "\n");
   for (const Key& key : plan.keys)
     absl::StrAppend(&text, key.name.size(), " ", key.name, " ", static_cast<int>(key.dtype), " ", absl::StrJoin(key.shape, "x"),
-                    key.beside == plan::kNone ? "" : absl::StrCat(" beside ", key.beside), "\n");
+                    key.beside == plan::kNone ? "" : absl::StrCat(" beside ", key.beside),
+                    key.compressed == Key::Compressed::nothing ? "" : absl::StrCat(" compressed ", static_cast<int>(key.compressed)), "\n");
   for (const Chunk& chunk : plan.chunks) {
     absl::StrAppend(&text, chunk.bytes, " ", chunk.server);
     for (const Piece& piece : chunk.pieces)
@@ -125,40 +175,54 @@ absl::StatusOr<CommunicationPlan> make_plan(std::vector<Key> keys, const PlanRul
   plan.rules = rules;
   plan.keys = std::move(keys);
   const int64_t most = piece_bytes(plan.keys, rules);
-  std::set<uint32_t> alone;
-  for (uint32_t number = 0; number < plan.keys.size(); ++number)
-    if (plan.keys[number].beside != plan::kNone) alone.insert({number, plan.keys[number].beside});
+  const std::vector<std::vector<uint32_t>> beside = beside_of(plan.keys);
   for (uint32_t number = 0; number < plan.keys.size(); ++number) {
     const Key& key = plan.keys[number];
+    if (key.beside != plan::kNone) continue;
+    if (const int64_t bytes = bytes_of(key); bytes <= rules.cut_above && bytes > kMostWhole)
+      return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), " is too large to stay whole: at most 1 GiB"));
     if (bytes_of(key) > rules.cut_above) {
-      cut(number, key, most, plan.chunks);
-    } else if (!bundle(number, key, rules, plan.chunks, alone)) {
-      plan.chunks.push_back({static_cast<uint32_t>(bytes_of(key)), key.dtype, 0, 0, {{number, 0, elements_of(key), 0}}, {}});
+      cut(number, key, rules, most, plan.chunks);
+    } else if (!bundle(number, plan.keys, rules, beside, plan.chunks)) {
+      plan.chunks.push_back(whole_chunk(key.dtype, bytes_of(key), {number, 0, elements_of(key)}));
     }
   }
+  lay_beside(beside, plan.chunks);
   plan.of_key.resize(plan.keys.size());
   for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     plan.chunks[chunk].priority = -static_cast<int32_t>(plan.chunks[chunk].pieces.front().key);
     for (const Piece& piece : plan.chunks[chunk].pieces) plan.of_key[piece.key].push_back(chunk);
   }
-  for (uint32_t number : alone) {
-    const uint32_t with = plan.keys[number].beside;
-    for (size_t i = 0; with != plan::kNone && i < plan.of_key[number].size(); ++i)
-      plan.chunks[plan.of_key[with][i]].beside.push_back(plan.of_key[number][i]);
-  }
+  for (Chunk& chunk : plan.chunks) settle_packed(plan.keys, rules, chunk);
   place(plan.chunks, plan.keys, rules.servers);
   plan.hash = hash_of(plan);
   return plan;
 }
 
 Limits CommunicationPlan::limits(uint64_t job) const {
-  Limits limits{job, static_cast<uint32_t>(rules.workers), {}, 1};
-  for (const Chunk& chunk : chunks) limits.chunk_bytes.push_back(chunk.bytes);
-  for (int64_t worker = 0; worker < rules.workers; ++worker) {
-    const size_t parts = parts_of(shards_of(worker, rules.workers, rules.shards), rules.shards).size();
-    limits.parts = std::max(limits.parts, static_cast<uint32_t>(parts));
+  Limits limits{job, static_cast<uint32_t>(rules.workers), {}, 1, {}};
+  for (const Chunk& chunk : chunks) {
+    limits.chunk_bytes.push_back(chunk.bytes);
+    limits.packed_bytes.push_back(chunk.packed);
   }
+  for (int64_t worker = 0; worker < rules.workers; ++worker)
+    limits.parts = std::max(limits.parts, static_cast<uint32_t>(parts_of_worker(worker).size()));
   return limits;
+}
+
+std::vector<Node> CommunicationPlan::parts_of_worker(int64_t worker) const {
+  return contributed_parts(rules.compression, shards_of(worker, rules.workers, rules.shards), rules.shards);
+}
+
+bool CommunicationPlan::unpack(uint32_t number, std::string_view packed, std::span<char> into) const {
+  const Chunk& chunk = chunks[number];
+  if (packed.size() != chunk.packed || into.size() != chunk.bytes) return false;
+  for (const Piece& piece : chunk.pieces) {
+    const auto bytes = static_cast<size_t>(piece.count * width_of(chunk.dtype));
+    const auto size = static_cast<size_t>(packed_bytes(rules.compression, chunk.dtype, piece.count));
+    if (!kv::unpack(rules.compression, chunk.dtype, packed.substr(piece.packed_at, size), into.subspan(piece.at, bytes))) return false;
+  }
+  return true;
 }
 
 int64_t CommunicationPlan::bytes_of_server(uint32_t server) const {

@@ -2,28 +2,38 @@
 // before the first step; the same on all members, who compare its hash. Pure arithmetic.
 //
 // Arrays of more than `cut_above` bytes are cut into chunks of equal size, so that servers share them and none blocks the way of another for
-// long; if bundling is allowed, neighbours of one dtype that are smaller than `bundle_below` travel as one. Chunks are given to servers
-// longest first, each to the one that has least.
+// long; if bundling is allowed, neighbours of one dtype that are smaller than `bundle_below` travel as one, and so do those that lie beside
+// them. Chunks are given to servers longest first, each to the one that has least.
+//
+// If the rules say so, what is pushed to some keys is compressed (compression.h), and the way back too: then arrays are cut between blocks.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/core/plan.h"
+#include "runtime/kv/compression.h"
 #include "runtime/kv/wire.h"
 
 namespace mxc::kv {
 
 // A key, as it was initialised. The order of keys is that in which a step's forward part first uses them.
 struct Key {
+  // What travels compressed, if the rules have a compression. Contributions: what is pushed. Differences: also what changes in the value, to whoever has
+  // the version before.
+  enum class Compressed : uint8_t { nothing, contributions, differences };
   std::string name;
   std::vector<int64_t> shape;
   plan::DType dtype = plan::DType::f32;
   // An earlier key, of the same shape and dtype, whose updates change this one, too: an optimizer's state. It lies beside that one, cut in the same
   // way on the same servers, and nothing is pushed to it.
   uint32_t beside = plan::kNone;
+  Compressed compressed = Compressed::nothing;
+  bool alone = false;  // it is pushed in steps of its own: it is in no bundle
 };
 
 struct PlanRules {
@@ -34,6 +44,7 @@ struct PlanRules {
   int64_t cut_above = 256 << 10;     // bytes
   int64_t bundle_below = 0;          // bytes; 0: each key is alone. Keys of a bundle are pushed in the same steps
   int64_t smallest_piece = 64 << 10, largest_piece = 1 << 20;  // of arrays that are cut
+  Compression compression = {};
 };
 
 // Elements [first, first + count) of a key, `at` bytes from the start of its chunk.
@@ -41,10 +52,12 @@ struct Piece {
   uint32_t key = 0;
   int64_t first = 0, count = 0;
   uint32_t at = 0;
+  uint32_t packed_at = 0;  // the same of the compressed chunk
 };
 
 struct Chunk {
   uint32_t bytes = 0;
+  uint32_t packed = 0;  // bytes compressed; 0: it travels as it is
   plan::DType dtype = plan::DType::f32;
   uint32_t server = 0;
   int32_t priority = 0;  // larger first: what is used first
@@ -55,10 +68,14 @@ struct Chunk {
 struct CommunicationPlan {
   std::vector<Key> keys;
   PlanRules rules;
-  std::vector<Chunk> chunks;                  // in the order of keys
+  std::vector<Chunk> chunks;                  // in the order of keys; then those beside others
   std::vector<std::vector<uint32_t>> of_key;  // the chunks that hold a key, in the order of its elements
   uint64_t hash = 0;
 
+  // Unpacks a compressed chunk into its elements. False: these are no such bytes.
+  bool unpack(uint32_t chunk, std::string_view packed, std::span<char> into) const;
+  // The parts of what a worker contributes.
+  std::vector<Node> parts_of_worker(int64_t worker) const;
   // What messages may be in a job of this plan.
   Limits limits(uint64_t job) const;
   int64_t bytes_of_server(uint32_t server) const;

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/kv/bundles.h"
 #include "runtime/kv/member.h"
 #include "runtime/kv/server.h"
 #include "runtime/kv/transport.h"
@@ -38,17 +39,12 @@ struct ProcessOptions {
 
 using Done = std::function<void(absl::Status)>;
 
-// A part of a worker's contribution to a key: all its elements.
-struct PartOfKey {
-  const char* bytes = nullptr;
-  uint32_t weight = 0;
-};
-
 // What a process's worker has exchanged with the servers since it began.
 struct Traffic {
   uint64_t sent = 0, received = 0;  // bytes of messages, without what encryption and TCP add
   uint64_t again = 0;               // messages that were sent once more
   uint64_t staleness = 0;           // the most steps that a pulled value lacked; nothing in async
+  uint64_t pushes = 0, values = 0;  // messages that brought elements: to servers, and from them
 };
 
 class Process {
@@ -109,7 +105,7 @@ class Process {
   CommunicationPlan plan_;
 
   std::atomic<uint64_t> step_{0};  // the last that has begun; relaxed: it is for messages alone
-  std::atomic<uint64_t> sent_{0}, received_{0}, again_{0}, staleness_{0};  // see Traffic; relaxed: they are for reports alone
+  std::atomic<uint64_t> sent_{0}, received_{0}, again_{0}, staleness_{0}, pushes_{0}, values_{0};  // see Traffic; relaxed: they are for reports alone
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -51,6 +51,11 @@ class Process::Working {
     size_t missing;
     Done done;
   };
+  // What a chunk was when it came last, for differences to be added to.
+  struct Copy {
+    uint64_t version = 0;
+    std::string value;
+  };
 
   void take_orders();
   void carry_out(Order order);
@@ -59,7 +64,10 @@ class Process::Working {
   void connect(const std::vector<std::string>& servers);
   void send();
   void take(const Arrival& arrival);
+  bool keeps_copy(uint32_t chunk) const;
+  absl::StatusOr<std::string_view> brought_up_to_date(const Pulled& pulled);
   void deliver(const Pulled& pulled);
+  void deliver(Pulling& pulling, const Piece& piece, uint64_t version, std::string_view chunk);
   void push_waiting();
   void end_all(const absl::Status& why);
 
@@ -71,7 +79,10 @@ class Process::Working {
   std::vector<Peer> peers_;    // of servers; empty: not known yet
   std::deque<Order> waiting_;  // pushes for which there is no room yet, in order
   uint64_t next_ticket_ = 1;
-  std::map<uint64_t, std::pair<std::shared_ptr<Pulling>, const Piece*>> pulls_;  // by ticket
+  std::map<uint32_t, Copy> copies_;  // by chunk
+  std::map<uint64_t, std::vector<std::pair<std::shared_ptr<Pulling>, const Piece*>>> pulls_;  // by ticket
+  BundledPushes bundled_pushes_;
+  BundledPulls bundled_pulls_;
 };
 
 }  // namespace mxc::kv

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/plan_sizes.h"
+#include "runtime/kv/add.h"
 #include "runtime/kv/process_threads.h"
 #include "runtime/kv/scheduler_loop.h"
 
@@ -17,8 +18,11 @@ constexpr Duration kLastWords = std::chrono::seconds(1);
 
 int64_t width_of(const CommunicationPlan& plan, const Piece& piece) { return core::dtype_bytes(plan.keys[piece.key].dtype); }
 
-// The piece of a key in a chunk. Chunks of several keys are not pushed key by key.
-const Piece& piece_of(const CommunicationPlan& plan, uint32_t chunk) { return plan.chunks[chunk].pieces.front(); }
+// The piece of a key in a chunk that holds it.
+const Piece& piece_of(const CommunicationPlan& plan, uint32_t chunk, uint32_t key) {
+  const std::vector<Piece>& pieces = plan.chunks[chunk].pieces;
+  return *std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.key == key; });
+}
 
 }  // namespace
 
@@ -30,13 +34,15 @@ Process::Working::Working(Process& process, std::unique_ptr<Transport> transport
         WorkerOptions options = process.options_.worker;
         options.rank = process.options_.rank;
         return options;
-      }()) {
-  for (uint32_t key = 0; key < initial.size(); ++key) {
-    for (uint32_t chunk : process.plan_.of_key[key]) {
-      const Piece& piece = piece_of(process.plan_, chunk);
-      worker_.init(chunk, initial[key].substr(static_cast<size_t>(piece.first * width_of(process.plan_, piece)),
-                                              process.plan_.chunks[chunk].bytes));
+      }()),
+      bundled_pushes_(process.plan_) {
+  for (uint32_t chunk = 0; !initial.empty() && chunk < process.plan_.chunks.size(); ++chunk) {
+    std::string value(process.plan_.chunks[chunk].bytes, '\0');
+    for (const Piece& piece : process.plan_.chunks[chunk].pieces) {
+      const int64_t width = width_of(process.plan_, piece);
+      if (piece.count > 0) std::memcpy(value.data() + piece.at, initial[piece.key].data() + piece.first * width, static_cast<size_t>(piece.count * width));
     }
+    worker_.init(chunk, std::move(value));
   }
 }
 
@@ -74,8 +80,9 @@ void Process::Working::end_all(const absl::Status& why) {
   for (Order& order : orders) {
     if (order.done) order.done(why);
   }
-  for (auto& [ticket, pull] : std::exchange(pulls_, {})) {
-    if (Done done = std::exchange(pull.first->done, nullptr)) done(why);
+  for (auto& [ticket, waiting] : std::exchange(pulls_, {})) {
+    for (auto& [pulling, piece] : waiting)
+      if (Done done = std::exchange(pulling->done, nullptr)) done(why);
   }
 }
 
@@ -109,11 +116,11 @@ bool Process::Working::push(const Order& order) {
   for (uint32_t chunk : plan.of_key[order.key])
     if (!worker_.has_room(chunk, order.step)) return false;
   for (uint32_t chunk : plan.of_key[order.key]) {
-    const Piece& piece = piece_of(plan, chunk);
-    for (uint32_t part = 0; part < order.parts.size(); ++part) {
-      const char* bytes = order.parts[part].bytes + piece.first * width_of(plan, piece);
-      worker_.push(chunk, part, order.step, order.parts[part].weight, std::string(bytes, plan.chunks[chunk].bytes), order.priority);
-    }
+    const Piece& piece = piece_of(plan, chunk, order.key);
+    std::optional<BundledPushes::Whole> whole = bundled_pushes_.add(chunk, piece, order.step, order.parts, order.priority);
+    if (!whole.has_value()) continue;
+    for (uint32_t part = 0; part < whole->bytes.size(); ++part)
+      worker_.push(chunk, part, order.step, whole->weights[part], std::move(whole->bytes[part]), whole->priority);
   }
   order.done(absl::OkStatus());
   return true;
@@ -124,25 +131,68 @@ void Process::Working::push_waiting() {
 }
 
 void Process::Working::pull(Order order) {
-  const std::vector<uint32_t>& chunks = process_.plan_.of_key[order.key];
+  const CommunicationPlan& plan = process_.plan_;
+  const std::vector<uint32_t>& chunks = plan.of_key[order.key];
   auto pulling = std::make_shared<Pulling>(Pulling{order.target, order.step, chunks.size(), std::move(order.done)});
   for (uint32_t chunk : chunks) {
-    const uint64_t ticket = next_ticket_++;
-    pulls_[ticket] = {pulling, &piece_of(process_.plan_, chunk)};
-    worker_.pull(ticket, chunk, order.step);
+    const Piece& piece = piece_of(plan, chunk, order.key);
+    BundledPulls::Answer answer{nullptr, 0, next_ticket_, true};
+    if (plan.chunks[chunk].pieces.size() > 1) answer = bundled_pulls_.want(chunk, order.key, order.step, next_ticket_);
+    if (answer.value != nullptr) {
+      deliver(*pulling, piece, answer.version, *answer.value);
+      continue;
+    }
+    pulls_[answer.ticket].push_back({pulling, &piece});
+    if (!answer.ask) continue;
+    ++next_ticket_;
+    const auto known = copies_.find(chunk);
+    worker_.pull(answer.ticket, chunk, order.step, known != copies_.end() && known->second.version + 1 == order.step);
   }
 }
 
+// Differences are to whole values, of which each version comes once.
+bool Process::Working::keeps_copy(uint32_t chunk) const {
+  const CommunicationPlan& plan = process_.plan_;
+  return plan.chunks[chunk].packed != 0 && plan.keys[plan.chunks[chunk].pieces.front().key].compressed == Key::Compressed::differences &&
+         process_.options_.worker.consistency == Consistency();
+}
+
+absl::StatusOr<std::string_view> Process::Working::brought_up_to_date(const Pulled& pulled) {
+  Copy& copy = copies_[pulled.chunk];
+  copy.version = pulled.version;
+  if (!pulled.is_difference) {
+    copy.value = pulled.value;
+    return copy.value;
+  }
+  std::string difference(copy.value.size(), '\0');
+  if (!process_.plan_.unpack(pulled.chunk, pulled.value, difference)) return absl::InternalError("a server has sent a difference that cannot be");
+  add_into(process_.plan_.chunks[pulled.chunk].dtype, copy.value, difference);
+  return copy.value;
+}
+
+// A chunk has come, for all that wait for it.
 void Process::Working::deliver(const Pulled& pulled) {
   auto found = pulls_.find(pulled.ticket);
   if (found == pulls_.end()) return;
-  auto [pulling, piece] = std::move(found->second);
-  const bool lacks = !process_.options_.worker.consistency.is_async() && pulled.version < pulling->step;
-  if (lacks && pulling->step - pulled.version > process_.staleness_.load(std::memory_order_relaxed))
-    process_.staleness_.store(pulling->step - pulled.version, std::memory_order_relaxed);
+  std::string_view value = pulled.value;
+  if (keeps_copy(pulled.chunk)) {
+    const absl::StatusOr<std::string_view> whole = brought_up_to_date(pulled);
+    if (!whole.ok()) return process_.fail(whole.status());
+    value = *whole;
+  }
+  if (process_.plan_.chunks[pulled.chunk].pieces.size() > 1) bundled_pulls_.arrived(pulled.chunk, pulled.version, value);
+  const std::vector<std::pair<std::shared_ptr<Pulling>, const Piece*>> waiting = std::move(found->second);
   pulls_.erase(found);
-  std::memcpy(pulling->target + piece->first * width_of(process_.plan_, *piece), pulled.value.data(), pulled.value.size());
-  if (--pulling->missing == 0) pulling->done(absl::OkStatus());
+  for (const auto& [pulling, piece] : waiting) deliver(*pulling, *piece, pulled.version, value);
+}
+
+void Process::Working::deliver(Pulling& pulling, const Piece& piece, uint64_t version, std::string_view chunk) {
+  const bool lacks = !process_.options_.worker.consistency.is_async() && version < pulling.step;
+  if (lacks && pulling.step - version > process_.staleness_.load(std::memory_order_relaxed))
+    process_.staleness_.store(pulling.step - version, std::memory_order_relaxed);
+  const int64_t width = width_of(process_.plan_, piece);
+  if (piece.count > 0) std::memcpy(pulling.target + piece.first * width, chunk.data() + piece.at, static_cast<size_t>(piece.count * width));
+  if (--pulling.missing == 0) pulling.done(absl::OkStatus());
 }
 
 void Process::Working::connect(const std::vector<std::string>& servers) {
@@ -163,6 +213,7 @@ void Process::Working::send() {
     std::vector<std::string_view> frames = {frame};
     if (!request.payload.empty()) frames.push_back(request.payload);
     process_.sent_.fetch_add(frame.size() + request.payload.size(), std::memory_order_relaxed);
+    process_.pushes_.fetch_add(request.header.type == Type::push ? 1 : 0, std::memory_order_relaxed);
     process_.again_.fetch_add(request.again ? 1 : 0, std::memory_order_relaxed);
     transport_->send(peers_[request.server], frames).IgnoreError();  // said again until it is answered
   }
@@ -179,6 +230,7 @@ void Process::Working::take(const Arrival& arrival) {
   if (!message.ok() || message->header.sender != server->second) return;  // what a server owes it is asked for again
   std::vector<Pulled> pulled;
   const absl::Status status = worker_.receive(server->second, *message, now(), pulled);
+  process_.values_.fetch_add(pulled.size(), std::memory_order_relaxed);
   for (const Pulled& one : pulled) deliver(one);
   if (status.code() == absl::StatusCode::kFailedPrecondition) process_.fail(status);
 }

@@ -38,12 +38,19 @@ char* memory_of(const Array& array) {
   return static_cast<char*>(array.chunk->memory) + array.offset * ndarray::bytes_of(array.dtype);
 }
 
+std::string pack_copy(Residuals& residuals, const Compression& compression, uint32_t key, size_t shard, const Array& array) {
+  const char* memory = memory_of(array);
+  std::vector<char> copy(memory, memory + array.elements * ndarray::bytes_of(array.dtype));
+  return residuals.pack(compression, array.dtype, key, shard, copy);
+}
+
 class RemoteStore : public Store {
  public:
-  RemoteStore(std::unique_ptr<Process> process, const ProcessOptions& options, int64_t shards)
-      : Store(options.rank, options.size, shards),
+  RemoteStore(std::unique_ptr<Process> process, const ProcessOptions& options, int64_t shards, const Compression& compression, bool whole_keys)
+      : Store(options.rank, options.size, shards, compression),
         consistency_(options.worker.consistency),
-        parts_(parts_of(own, shards)),
+        whole_keys_(whole_keys),
+        parts_(contributed_parts(compression, own, shards)),
         exceptions_(std::uncaught_exceptions()),
         process_(std::move(process)) {}
 
@@ -79,13 +86,30 @@ class RemoteStore : public Store {
     rules.servers = rules.workers = size;
     rules.shards = shards;
     rules.consistency = to_string(consistency_);
-    absl::StatusOr<CommunicationPlan> plan = make_plan(keys_, rules);
+    rules.compression = compression;
+    if (whole_keys_) rules.cut_above = INT64_MAX;
+    residuals_->begin(keys_.size(), parts_.size());
+    absl::StatusOr<CommunicationPlan> plan = make_plan(planned_keys(), rules);
     if (!plan.ok()) fail("KVStore", std::string(plan.status().message()), here);
     plan_ = *plan;
     if (rank != 0) initial_.clear();
     const absl::Status status = process_->seal(
         *std::move(plan), [this](const Step& step) { return update(step); }, std::exchange(initial_, {}));
     if (!status.ok()) fail("KVStore", std::string(status.message()), here);
+  }
+
+  // With an updater in dist_sync, a key that is compressed has what pulls bring, and one beside it the value that is updated.
+  std::vector<Key> planned_keys() {
+    std::vector<Key> keys = keys_;
+    for (uint32_t key = 0; key < keys_.size(); ++key) {
+      if (!compresses(key)) continue;
+      keys[key].compressed = Key::Compressed::contributions;
+      if (!updater_ || consistency_ != Consistency()) continue;
+      keys[key].compressed = Key::Compressed::differences;
+      keys.push_back({absl::StrCat(keys_[key].name, "\n/exact"), keys_[key].shape, keys_[key].dtype, key});
+      initial_.push_back(initial_[key]);
+    }
+    return keys;
   }
 
   void push_key(uint32_t key, const std::vector<NDArray>& values, int32_t priority, Here here) override {
@@ -98,13 +122,18 @@ class RemoteStore : public Store {
     }
     engine().push_async(
         {.name = "push", .lane = engine::Lane::network, .priority = priority}, reads, {variables_[key]},
-        [nodes = parts_, self = process_, name = keys_[key].name, key, step, priority,
-         sums = std::move(sums)](engine::Completion completion) {
+        [nodes = parts_, self = process_, name = keys_[key].name, key, step, priority, sums = std::move(sums),
+         residuals = compresses(key) ? residuals_ : nullptr, compression = compression](engine::Completion completion) {
           std::vector<PartOfKey> parts;
-          for (size_t i = 0; i < sums.size(); ++i)
-            parts.push_back({memory_of(*Access::peek(sums[i])), static_cast<uint32_t>(nodes[i].end - nodes[i].first)});
+          auto packed = std::make_shared<std::vector<std::string>>();
+          packed->reserve(sums.size());  // they stay where they are
+          for (size_t i = 0; i < sums.size(); ++i) {
+            const Array& sum = *Access::peek(sums[i]);
+            if (residuals != nullptr) packed->push_back(pack_copy(*residuals, compression, key, i, sum));
+            parts.push_back({residuals != nullptr ? packed->back().data() : memory_of(sum), static_cast<uint32_t>(nodes[i].end - nodes[i].first)});
+          }
           Done done = ends(std::move(completion), name);
-          self->push(key, step, std::move(parts), priority, [done, sums](absl::Status status) { done(std::move(status)); });
+          self->push(key, step, std::move(parts), priority, [done, sums, packed](absl::Status status) { done(std::move(status)); });
         });
   }
 
@@ -156,8 +185,10 @@ class RemoteStore : public Store {
     }
     const Piece& piece = plan_->chunks[step.chunk].pieces.front();
     const Key& key = keys_[piece.key];
+    const bool follows = plan_->keys[piece.key].compressed == Key::Compressed::differences;
+    const std::span<char> exact = follows ? step.beside.front() : step.value;
     try {
-      const NDArray& value = value_of(step, piece, key);
+      const NDArray& value = value_of(step.chunk, exact, piece, key);
       const NDArray sum = ndarray::new_filled("push", key.dtype, {piece.count}, step.sum.data(), Here::current());
       updater_({key.name, piece.first, static_cast<int64_t>(step.step), static_cast<int64_t>(step.weight), sum, value});
       ndarray::Chunk& chunk = *Access::peek(value)->chunk;
@@ -169,25 +200,27 @@ class RemoteStore : public Store {
     } catch (...) {
       return absl::InternalError(absl::StrCat("the updater of ", named(key.name, "it threw something that is no std::exception")));
     }
+    if (follows) approach(compression, key.dtype, exact, step.value, step.difference);
     return absl::OkStatus();
   }
 
   // The server's memory of a chunk as an array, the same in all steps.
-  const NDArray& value_of(const Step& step, const Piece& piece, const Key& key) {
-    NDArray& value = values_[step.chunk];
+  const NDArray& value_of(uint32_t number, std::span<char> memory, const Piece& piece, const Key& key) {
+    NDArray& value = values_[number];
     if (value.empty()) {
-      ndarray::ChunkRef chunk =
-          ndarray::adopt(engine(), engine().variable("value", step.value.size()), step.value.data(), step.value.size(), nullptr);
+      ndarray::ChunkRef chunk = ndarray::adopt(engine(), engine().variable("value", memory.size()), memory.data(), memory.size(), nullptr);
       value = ndarray::wrap({chunk, key.dtype, 0, {piece.count}, {1}});
     }
     return value;
   }
 
   const Consistency consistency_;
+  const bool whole_keys_;
   const std::vector<Node> parts_;
   const int exceptions_;                   // on their way when this was made
   std::optional<CommunicationPlan> plan_;  // once begun
   std::vector<std::string> initial_;       // first values, of rank 0
+  const std::shared_ptr<Residuals> residuals_ = std::make_shared<Residuals>();
   std::vector<engine::Variable> variables_;
   std::vector<uint64_t> steps_;             // pushes of each key
   std::map<uint32_t, NDArray> values_;      // of the server's chunks
@@ -196,10 +229,11 @@ class RemoteStore : public Store {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards) {
+absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards, const Compression& compression,
+                                                         bool whole_keys) {
   absl::StatusOr<std::unique_ptr<Process>> process = Process::start(options);
   if (!process.ok()) return process.status();
-  return std::make_shared<RemoteStore>(*std::move(process), options, shards);
+  return std::make_shared<RemoteStore>(*std::move(process), options, shards, compression, whole_keys);
 }
 
 }  // namespace mxc::kv

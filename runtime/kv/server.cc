@@ -30,11 +30,12 @@ Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency
     : plan_(plan), consistency_(consistency), update_(std::move(update)) {
   const PlanRules& rules = plan.rules;
   for (int64_t worker = 0; worker < rules.workers; ++worker)
-    parts_.push_back(parts_of(shards_of(worker, rules.workers, rules.shards), rules.shards));
+    parts_.push_back(plan.parts_of_worker(worker));
   for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     if (plan.chunks[chunk].server != number) continue;
     ChunkState& state = chunks_[chunk];
     state.value.resize(plan.chunks[chunk].bytes);
+    for (uint32_t beside : plan.chunks[chunk].beside) lies_beside_[beside] = chunk;
     state.finished_from.assign(static_cast<size_t>(rules.workers), kNever);
     state.applied.assign(static_cast<size_t>(rules.workers), 0);
   }
@@ -70,7 +71,7 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       if (header.step > chunk.version + consistency_.window() && !consistency_.is_async())
         return broken(message, "no worker is so far");
       Waiting& waiting = chunk.pulls[worker];
-      if (header.sequence >= waiting.sequence) waiting = {header.step, header.sequence};
+      if (header.sequence >= waiting.sequence) waiting = {header.step, header.sequence, header.weight == 1};
       break;
     }
     case Type::finish:
@@ -79,7 +80,14 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       break;
     default: return broken(message, "servers take no such messages");
   }
-  return advance(header.chunk, replies);
+  if (absl::Status status = advance(header.chunk, replies); !status.ok()) return status;
+  const auto with = lies_beside_.find(header.chunk);
+  return with == lies_beside_.end() ? absl::OkStatus() : advance(with->second, replies);
+}
+
+bool Server::is_ready(uint32_t number) const {
+  const std::vector<uint32_t>& beside = plan_.chunks[number].beside;
+  return chunks_.at(number).initialised && std::all_of(beside.begin(), beside.end(), [&](uint32_t chunk) { return chunks_.at(chunk).initialised; });
 }
 
 // The last step of the worker's that is in the value.
@@ -98,10 +106,20 @@ absl::Status Server::push(uint32_t worker, const Message& message, std::vector<R
   }
   if (header.step > committed + consistency_.window()) return broken(message, "no worker may be so far ahead");
   if (header.step >= chunk.finished_from[worker]) return broken(message, "the worker has finished");
+  const Chunk& planned = plan_.chunks[header.chunk];
+  std::string bytes;
+  const bool empty = header.weight == 0 && message.payload.empty();
+  if (!empty && header.codec != (planned.packed == 0 ? 0 : 1)) return broken(message, "it is not compressed as the plan says");
+  if (header.codec == 0) {
+    bytes = message.payload;
+  } else {
+    bytes.resize(planned.bytes);
+    if (!plan_.unpack(header.chunk, message.payload, bytes)) return broken(message, "its compressed elements cannot be");
+  }
   auto [place, fresh] = chunk.steps[header.step].try_emplace({worker, header.part});
   if (fresh) {
-    place->second = {std::string(message.payload), header.weight};
-    kept_bytes_ += static_cast<int64_t>(message.payload.size());
+    kept_bytes_ += static_cast<int64_t>(bytes.size());
+    place->second = {std::move(bytes), header.weight};
   }
   replies.push_back(reply(worker, Type::received, header, header.step));
   return absl::OkStatus();
@@ -138,7 +156,7 @@ absl::Status Server::advance(uint32_t number, std::vector<Reply>& replies) {
       if (found != chunk.steps[step].end()) to.push_back({parts_[worker][part], &found->second});
     }
   };
-  while (chunk.initialised && !consistency_.is_async() && next_step_is_there(chunk)) {
+  while (is_ready(number) && !consistency_.is_async() && next_step_is_there(chunk)) {
     const uint64_t step = chunk.version + 1;
     std::vector<std::pair<Node, Contribution*>> contributions;
     for (uint32_t worker = 0; worker < workers; ++worker) add_parts(step, worker, contributions);
@@ -148,7 +166,7 @@ absl::Status Server::advance(uint32_t number, std::vector<Reply>& replies) {
     }
     forget(chunk, step, 0, true);
   }
-  for (uint32_t worker = 0; chunk.initialised && consistency_.is_async() && worker < workers; ++worker) {
+  for (uint32_t worker = 0; is_ready(number) && consistency_.is_async() && worker < workers; ++worker) {
     for (uint64_t step; all_there(chunk, worker, step = chunk.applied[worker] + 1);) {
       std::vector<std::pair<Node, Contribution*>> contributions;
       add_parts(step, worker, contributions);
@@ -183,10 +201,12 @@ absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pai
     add_into(planned.dtype, left->bytes, right->bytes);
     return left;
   };
+  chunk.difference.clear();
   const std::optional<Contribution*> sum = sum_of<Contribution*>({0, plan_.rules.shards}, known, add);
   if (sum.has_value()) {
     Step made{number, step, weight, (*sum)->bytes, chunk.value};
     for (uint32_t beside : planned.beside) made.beside.push_back(chunks_.at(beside).value);
+    made.difference = &chunk.difference;
     if (absl::Status status = update_(made); !status.ok()) return status;
   }
   chunk.version = step;
@@ -215,8 +235,11 @@ void Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
       ++pull;
       continue;
     }
-    Reply made{worker, {}, chunk.value};
+    const bool shorter = waiting.has_before && chunk.version == waiting.step && !chunk.difference.empty() &&
+                         chunk.difference.size() == plan_.chunks[number].packed;
+    Reply made{worker, {}, shorter ? chunk.difference : chunk.value};
     made.header.type = Type::value;
+    made.header.codec = shorter ? 1 : 0;
     made.header.chunk = number;
     made.header.step = chunk.version;
     made.header.sequence = waiting.sequence;

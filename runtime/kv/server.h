@@ -6,7 +6,7 @@
 // and the value is updated: that step is committed, its workers are told, and contributions to it are answered with `committed` ever after.
 //
 // Invariants
-// 1. version(chunk) steps are committed, in order, each once.
+// 1. version(chunk) steps are committed, in order, each once; none before the chunk and what lies beside it have their first values.
 // 2. What is kept belongs to steps in (version, version + window]; so memory is bounded by the plan.
 // 3. A worker that has finished a chunk from step t on is not waited for in t and later steps: its shards contribute nothing.
 // 4. A contribution that weighs nothing is nothing: it is not added. A step without any other changes no value.
@@ -43,6 +43,8 @@ struct Step {
   std::span<const char> sum;
   std::span<char> value;
   std::vector<std::span<char>> beside = {};
+  // Where the update may put what it has added to the value, compressed (compression.h), for workers that have the version before.
+  std::string* difference = nullptr;
 };
 // Error: the job cannot go on.
 using Update = std::function<absl::Status(const Step& step)>;
@@ -74,11 +76,13 @@ class Server {
   using Contributions = std::map<std::pair<uint32_t, uint32_t>, Contribution>;
   struct Waiting {
     uint64_t step = 0, sequence = 0;
+    bool has_before = false;  // the version before
   };
   struct ChunkState {
     bool initialised = false;
     uint64_t version = 0;
     std::string value;
+    std::string difference;                   // of the version from the one before, compressed; empty: not known
     std::map<uint64_t, Contributions> steps;  // that are not committed
     std::vector<uint64_t> finished_from;      // of each worker
     std::vector<uint64_t> applied;            // async: the last step of each worker that is in the value
@@ -90,6 +94,7 @@ class Server {
   absl::Status push(uint32_t worker, const Message& message, std::vector<Reply>& replies);
   absl::Status advance(uint32_t number, std::vector<Reply>& replies);
   bool next_step_is_there(const ChunkState& chunk) const;
+  bool is_ready(uint32_t number) const;
   absl::Status commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions);
   void forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all);
   void answer_pulls(uint32_t number, std::vector<Reply>& replies);
@@ -100,6 +105,7 @@ class Server {
   const Update update_;
   std::vector<std::vector<Node>> parts_;  // of each worker
   std::map<uint32_t, ChunkState> chunks_;
+  std::map<uint32_t, uint32_t> lies_beside_;  // of chunks that lie beside others: which
   int64_t kept_bytes_ = 0;
 };
 

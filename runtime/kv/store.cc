@@ -25,8 +25,17 @@ std::string described(const std::vector<int64_t>& shape, plan::DType dtype) {
 
 }  // namespace
 
-Store::Store(uint32_t rank, uint32_t size, int64_t shards)
-    : rank(rank), size(size), shards(shards), own(shards_of(rank, size, shards)) {}
+Store::Store(uint32_t rank, uint32_t size, int64_t shards, const Compression& compression)
+    : rank(rank), size(size), shards(shards), own(shards_of(rank, size, shards)), compression(compression) {}
+
+std::string Residuals::pack(const Compression& compression, plan::DType dtype, uint32_t key, size_t shard, std::span<char> contribution) {
+  std::vector<char>& left = left_[key][shard];
+  left.resize(contribution.size());
+  const int64_t elements = static_cast<int64_t>(contribution.size()) / ndarray::bytes_of(dtype);
+  std::string packed(static_cast<size_t>(packed_bytes(compression, dtype, elements)), '\0');
+  kv::pack(compression, dtype, contribution, left, packed.data());
+  return packed;
+}
 
 uint32_t Store::known(const char* op, const std::string& key, Here here) const {
   if (auto found = numbers_.find(key); found != numbers_.end()) return found->second;

@@ -18,7 +18,7 @@ using Updater = std::function<void(const KVUpdate&)>;
 
 class Store {
  public:
-  Store(uint32_t rank, uint32_t size, int64_t shards);
+  Store(uint32_t rank, uint32_t size, int64_t shards, const Compression& compression = {});
   virtual ~Store() = default;
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -33,6 +33,7 @@ class Store {
   const uint32_t rank, size;
   const int64_t shards;
   const Node own;  // shards of this worker
+  const Compression compression;
 
  protected:
   // Of the kinds. Keys are numbers in the order of init; arguments have been checked.
@@ -42,6 +43,10 @@ class Store {
   virtual void pull_key(uint32_t key, const NDArray& target, Here here) = 0;
   virtual void meet(Here here) = 0;
   virtual void end(Here here) = 0;  // waits for everybody; throws
+
+  bool compresses(uint32_t key) const {
+    return compression.is_on() && (keys_[key].dtype == plan::DType::f32 || keys_[key].dtype == plan::DType::f64);
+  }
 
   std::vector<Key> keys_;
   Updater updater_;
@@ -60,8 +65,21 @@ class Store {
 // The sum by the tree over `node`, of values of shards from `first` on, queued on their engine.
 NDArray sum_of_shards(Node node, int64_t first, const std::vector<NDArray>& values);
 
-std::shared_ptr<Store> make_local_store(int64_t shards);
+// What has been left out of a worker's pushes, by key and shard of its own. Those of a key change in one operation at a time.
+class Residuals {
+ public:
+  // Compresses `contribution`, which becomes what others make of it. Returns its bytes.
+  std::string pack(const Compression& compression, plan::DType dtype, uint32_t key, size_t shard, std::span<char> contribution);
+  // Before the first `pack`.
+  void begin(size_t keys, size_t shards) { left_.assign(keys, std::vector<std::vector<char>>(shards)); }
+
+ private:
+  std::vector<std::vector<std::vector<char>>> left_;
+};
+
+std::shared_ptr<Store> make_local_store(int64_t shards, const Compression& compression = {});
 // `options.endpoint` decides over which network.
-absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards);
+absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards, const Compression& compression = {},
+                                                         bool whole_keys = false);
 
 }  // namespace mxc::kv

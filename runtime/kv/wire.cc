@@ -96,7 +96,15 @@ absl::Status check_fields(const Header& header, const Kind& kind, const Limits& 
   return absl::OkStatus();
 }
 
+// Bytes of a compressed chunk; 0: it cannot be.
+uint32_t packed_bytes(const Header& header, const Limits& limits) {
+  const bool may_be = header.type == Type::push || header.type == Type::value;
+  return may_be && header.chunk < limits.packed_bytes.size() ? limits.packed_bytes[header.chunk] : 0;
+}
+
 absl::Status check_length(const Header& header, const Kind& kind, const Limits& limits, uint32_t length) {
+  if (length == 0 && header.type == Type::push && header.weight == 0 && header.codec == 0) return absl::OkStatus();
+  if (header.codec != 0) return length == packed_bytes(header, limits) ? absl::OkStatus() : refuse("its payload has not the compressed chunk's size");
   switch (kind.payload) {
     case Payload::none: return length == 0 ? absl::OkStatus() : refuse("it has a payload, and its type has none");
     case Payload::text: return length <= kMostText ? absl::OkStatus() : refuse("its text is too long");
@@ -124,6 +132,7 @@ std::string header_frame(const Header& header, std::string_view payload) {
   put(frame, 0, kMagic);
   put(frame, kVersionAt, kWireVersion);
   put(frame, kTypeAt, static_cast<uint8_t>(header.type));
+  put(frame, kCodecAt, header.codec);
   put(frame, kJobAt, header.job);
   put(frame, kEpochAt, header.epoch);
   put(frame, kSenderAt, header.sender);
@@ -145,7 +154,6 @@ absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Li
   if (absl::Status status = check_frame(frame); !status.ok()) return status;
   const Kind* kind = kind_of(get<uint8_t>(frame, kTypeAt));
   if (kind == nullptr) return refuse("there is no such type");
-  if (get<uint8_t>(frame, kCodecAt) != 0) return refuse("there is no such codec");
   Message message;
   Header& header = message.header;
   header.type = kind->type;
@@ -158,6 +166,8 @@ absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Li
   header.step = get<uint64_t>(frame, kStepAt);
   header.sequence = get<uint64_t>(frame, kSequenceAt);
   header.weight = get<uint32_t>(frame, kWeightAt);
+  header.codec = get<uint8_t>(frame, kCodecAt);
+  if (header.codec > (packed_bytes(header, limits) == 0 ? 0 : 1)) return refuse("there is no such codec");
   const auto length = get<uint32_t>(frame, kLengthAt);
   if (absl::Status status = check_fields(header, *kind, limits); !status.ok()) return status;
   if (absl::Status status = check_length(header, *kind, limits, length); !status.ok()) return status;

@@ -6,7 +6,7 @@
 //    0    4    magic, "MXKV"
 //    4    2    version, 1
 //    6    1    type
-//    7    1    codec of the payload: 0, as it is
+//    7    1    codec of the payload: 0, as it is; 1, elements that are compressed as the plan says (compression.h)
 //    8    8    job: a random number that all members of a job share
 //   16    4    epoch: grows with each change of the membership
 //   20    4    sender: its rank; of the scheduler 0xffffffff
@@ -15,13 +15,14 @@
 //   36    4    part: which of its worker's nodes of the tree over shards a contribution is (tree.h)
 //   40    8    step
 //   48    8    sequence: of a pull and its answer, the pull's number
-//   56    4    weight of a contribution
+//   56    4    weight of a contribution; of a pull: 1 if the sender has the version before
 //   60    4    length of the payload
 //   64    4    CRC32C of the payload
 //   68    4    CRC32C of bytes 0 to 67
 //
 // What a type does not use is 0. Payloads are nothing, text of at most kMostText bytes, or the elements of a chunk in as many bytes as the
-// plan says. Contributions and values of chunks are elements as they lie in memory: members of a job have the same byte order.
+// plan says: of a push what it contributes, or nothing if it weighs nothing; of a value all of it or, compressed, what is to be added to the
+// version before. Elements are as they lie in memory: members of a job have the same byte order.
 #pragma once
 
 #include <cstdint>
@@ -80,6 +81,7 @@ struct Header {
   uint64_t step = 0;
   uint64_t sequence = 0;
   uint32_t weight = 0;
+  uint8_t codec = 0;
   bool operator==(const Header&) const = default;
 };
 
@@ -89,6 +91,7 @@ struct Limits {
   uint32_t members = 0;               // ranks are below
   std::vector<uint32_t> chunk_bytes;  // of each chunk of the plan
   uint32_t parts = 0;                 // of a worker, at most
+  std::vector<uint32_t> packed_bytes = {};  // of each chunk, compressed; 0, or none: it is not
 
   // Of the largest frame.
   uint32_t largest() const;

@@ -52,6 +52,7 @@ void Worker::push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight,
   push.header.part = part;
   push.header.step = step;
   push.header.weight = weight;
+  push.header.codec = plan_.chunks[chunk].packed == 0 || bytes.empty() ? 0 : 1;
   push.payload = std::move(bytes);
   push.server = plan_.chunks[chunk].server;
   push.priority = priority;
@@ -59,12 +60,13 @@ void Worker::push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight,
   add({Kind::push, chunk, part, step}, std::move(push));
 }
 
-void Worker::pull(uint64_t ticket, uint32_t chunk, uint64_t step) {
+void Worker::pull(uint64_t ticket, uint32_t chunk, uint64_t step, bool has_before) {
   Pending pull;
   pull.header.type = Type::pull;
   pull.header.chunk = chunk;
   pull.header.step = options_.consistency.version_for(step);
   pull.header.sequence = ticket;
+  pull.header.weight = has_before ? 1 : 0;
   pull.server = plan_.chunks[chunk].server;
   pull.priority = kLight;
   add({Kind::pull, chunk, 0, ticket}, std::move(pull));
@@ -178,7 +180,7 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
       const Id pull = {Kind::pull, header.chunk, 0, header.sequence};
       if (!pending_.contains(pull)) break;  // it came twice
       answered(pull);
-      pulled.push_back({header.sequence, header.chunk, header.step, message.payload});
+      pulled.push_back({header.sequence, header.chunk, header.step, message.payload, header.codec == 1});
       break;
     }
     default: return absl::InvalidArgumentError(absl::StrCat(name_of(header.type), ": workers take no such messages"));
@@ -246,7 +248,7 @@ bool Worker::send(Time now, Request& request) {
     request = {static_cast<uint32_t>(server), pending.header, probe ? std::string_view() : std::string_view(pending.payload), pending.sent};
     if (probe) {
       request.header.type = Type::probe;
-      request.header.weight = 0;
+      request.header.weight = request.header.codec = 0;
     }
     pending.sent = true;
     if (id.kind == Kind::push) pending.whole = false;

@@ -52,6 +52,7 @@ struct Pulled {
   uint32_t chunk = 0;
   uint64_t version = 0;
   std::string_view value;
+  bool is_difference = false;  // compressed, to the version before
 };
 
 class Worker {
@@ -61,10 +62,12 @@ class Worker {
 
   // ---- What the program wants; sent by the next `send`
   void init(uint32_t chunk, std::string value);
-  // Requires: step is the one after the last of this chunk and part, and has_room(chunk, step).
+  // Requires: step is the one after the last of this chunk and part, and has_room(chunk, step). The bytes are compressed if the plan says so;
+  // of what weighs nothing there are none.
   void push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, std::string bytes, int32_t priority);
-  // The value with what the consistency asks for after `step` pushes. The ticket is the caller's; one pull a chunk at a time.
-  void pull(uint64_t ticket, uint32_t chunk, uint64_t step);
+  // The value with what the consistency asks for after `step` pushes. The ticket is the caller's; one pull a chunk at a time. `has_before`: the caller has
+  // the version before, and takes the difference.
+  void pull(uint64_t ticket, uint32_t chunk, uint64_t step, bool has_before = false);
   // Nothing is pushed to this chunk from `step` on.
   void finish(uint32_t chunk, uint64_t step);
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -128,6 +129,7 @@ absl::StatusOr<Progress> read_progress(const core::PlanView& view, const std::st
   progress.position = reader.integer<int64_t>("position", 0, kMost);
   progress.seed = reader.integer<uint64_t>("seed", 0, std::numeric_limits<uint64_t>::max());
   progress.batch = reader.integer<int64_t>("batch", 1, kMost);
+  if (file.metadata.count("compress") > 0) progress.compress = reader.text("compress");
   if (file.metadata.count("shards") > 0) progress.shards = reader.integer<int64_t>("shards", 1, kMostShards);
   progress.samples = reader.integer<int64_t>("samples", 1, kMost);
   progress.epochs = reader.integer<int64_t>("epochs", 1, kMostEpochs);
@@ -141,6 +143,43 @@ absl::StatusOr<Progress> read_progress(const core::PlanView& view, const std::st
   if (reader.status().ok()) check_place(progress, &reader);
   if (!reader.status().ok()) return reader.status();
   return progress;
+}
+
+// The parameter of a tensor that compression keeps: "NAME/residual" or "NAME/exact"; null: it is another.
+const plan::Buffer* kept_for(const core::PlanView& view, const std::string& name) {
+  const size_t end = name.rfind('/');
+  if (end == std::string::npos || (name.substr(end) != "/residual" && name.substr(end) != "/exact")) return nullptr;
+  for (uint32_t parameter : view.parameters())
+    if (name.substr(0, end) == view.text(view.buffer(parameter).name)) return &view.buffer(parameter);
+  return nullptr;
+}
+
+std::vector<int64_t> kept_shape(const plan::Buffer& parameter, const std::string& name, int64_t shards) {
+  std::vector<int64_t> shape = io::shape_of(parameter);
+  if (absl::EndsWith(name, "/residual")) shape.insert(shape.begin(), shards);
+  return shape;
+}
+
+// Moves what compression keeps from the file, which then has the model's tensors alone.
+absl::Status take_kept(const core::PlanView& view, const std::string& path, io::TensorFile* file, Progress* progress) {
+  std::vector<io::Tensor> others;
+  for (io::Tensor& tensor : file->tensors) {
+    const plan::Buffer* parameter = progress->compress.empty() ? nullptr : kept_for(view, tensor.name);
+    if (parameter == nullptr) {
+      others.push_back(std::move(tensor));
+      continue;
+    }
+    const std::vector<int64_t> shape = kept_shape(*parameter, tensor.name, progress->shards);
+    if (tensor.dtype != parameter->dtype || tensor.shape != shape) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": tensor '", io::printable(tensor.name, io::kMostShown), "' is ",
+                                                     io::described(tensor.dtype, tensor.shape), ", expected ", io::described(parameter->dtype, shape)));
+    }
+    std::string& bytes = progress->kept[tensor.name];
+    bytes.resize(tensor.size());
+    if (absl::Status status = tensor.get(0, bytes.size(), bytes.data()); !status.ok()) return status;
+  }
+  file->tensors = std::move(others);
+  return absl::OkStatus();
 }
 
 io::TensorPlace places(const Model& model) {
@@ -172,6 +211,12 @@ absl::Status save_checkpoint(const Model& model, const Progress& progress, const
                         {"schedule", progress.schedule},
                         {"warmup", absl::StrCat(progress.warmup)}});
   if (progress.shards > 1) file.metadata["shards"] = absl::StrCat(progress.shards);
+  if (!progress.compress.empty()) file.metadata["compress"] = progress.compress;
+  for (const auto& [name, bytes] : progress.kept) {
+    const plan::Buffer* parameter = kept_for(view, name);
+    if (parameter == nullptr) return absl::InternalError(absl::StrCat("'", name, "' is of no parameter"));
+    file.tensors.push_back({name, parameter->dtype, kept_shape(*parameter, name, progress.shards), bytes});
+  }
   for (const auto& [name, value] : progress.hypers) file.metadata["hyper." + name] = exact(value);
   std::string sums;
   for (double sum : progress.sums) absl::StrAppend(&sums, sums.empty() ? "" : " ", exact(sum));
@@ -184,9 +229,12 @@ absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& 
   if (!file.ok()) return file.status();
   const core::PlanView& view = model.view();
   const std::vector<io::ProgramTensor> tensors = io::program_tensors(view);
-  absl::Status status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::everything);
-  if (!status.ok()) return status;
+  // Whose progress cannot be read is told of after what is wrong with its tensors.
   auto progress = read_progress(view, path, *file);
+  absl::Status status;
+  if (progress.ok()) status = take_kept(view, path, &*file, &*progress);
+  if (status.ok()) status = io::check_checkpoint(view, tensors, path, *file, io::Wanted::everything);
+  if (!status.ok()) return status;
   if (progress.ok()) status = io::take_tensors(view, tensors, *file, io::Wanted::everything, places(model));
   if (!status.ok()) return status;
   return progress;
@@ -200,6 +248,17 @@ absl::StatusOr<int64_t> checkpoint_shards(const std::string& path) {
   const auto shards = reader.integer<int64_t>("shards", 1, kMostShards);
   if (!reader.status().ok()) return reader.status();
   return shards;
+}
+
+absl::StatusOr<kv::Compression> checkpoint_compression(const std::string& path) {
+  auto file = io::read_safetensors(path);
+  if (!file.ok()) return file.status();
+  if (file->metadata.count("compress") == 0) return kv::Compression();
+  MetadataReader reader(path, *file);
+  auto compression = kv::parse_compression(reader.text("compress"));
+  if (!compression.ok()) reader.refuse("compress", "expected a compression that this program knows");
+  if (!reader.status().ok()) return reader.status();
+  return compression;
 }
 
 absl::Status load_parameters(const Model& model, const std::string& path) {

@@ -10,6 +10,8 @@
 //     position          samples of that epoch already seen
 //     seed, batch, samples   what the order of the data depends on; samples: of the training set
 //     shards            of a step, each of a batch; absent: one
+//     compress          how what shards contribute is compressed; absent: not at all. Then there are further tensors (shard_compression.h):
+//                       "NAME/residual" for each parameter, and "NAME/exact" if values come back compressed too
 //     sums              for each loss and metric of the train graph, in order: the sum of value x n over the epoch so far
 //     epochs, schedule, warmup, hyper.NAME   settings of the run, taken over by a resume unless given anew
 // There is no time in it: the same run gives the same bytes.
@@ -26,6 +28,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/io/safetensors.h"
+#include "runtime/kv/compression.h"
 #include "runtime/train/model.h"
 
 namespace mxc::train {
@@ -48,6 +51,8 @@ struct Progress {
   std::string schedule;
   int64_t warmup = 0;
   std::map<std::string, double> hypers;
+  std::string compress;                     // empty: nothing is compressed
+  std::map<std::string, std::string> kept;  // what compression keeps, by the tensor's name
 };
 
 // Error (invalid argument): no checkpoint can hold the model, because two of its tensors, which are named, are called the same.
@@ -62,6 +67,9 @@ absl::StatusOr<Progress> load_checkpoint(const Model& model, const std::string& 
 
 // The number of shards that a checkpoint was trained by. Error (invalid argument): unreadable, or no number.
 absl::StatusOr<int64_t> checkpoint_shards(const std::string& path);
+
+// How it was compressed. Error (invalid argument): unreadable, or no such method.
+absl::StatusOr<kv::Compression> checkpoint_compression(const std::string& path);
 
 // Loads what inference needs: parameters and the layers' state. Other tensors and the metadata may be there or not. Errors as above.
 absl::Status load_parameters(const Model& model, const std::string& path);

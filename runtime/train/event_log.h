@@ -1,7 +1,8 @@
 // The trainer's log: one JSON object a line, for programs to read. Events and their members:
 //     start      model, epochs, batch, samples, seed, threads, step, hyper-parameters
 //     step       step (from 1), epoch (from 1), n, lr, and each loss and metric of this step
-//     epoch      epoch, step, train: {means}, test: {means, if there are test data}, seconds
+//     epoch      epoch, step, train: {means}, test: {means, if there are test data}, hidden (of a job: per cent of the communication so far), seconds
+//     communication  of a job, at its end: sent, received (bytes a step), pushes, values (messages a step), hidden (per cent), staleness, again
 //     save       step, file
 //     interrupt  step
 // A number that is not finite is null.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/core/plan_sizes.h"
 #include "runtime/kv/data_transport.h"
 #include "runtime/kv/join.h"
 #include "runtime/kv/role.h"
@@ -11,6 +12,8 @@
 namespace mxc::train {
 
 namespace {
+
+constexpr int64_t kBundleBelow = 16 << 10;  // bytes: smaller keys travel with their neighbours
 
 // Pushes are updates at once, on the thread that pushes. One thread pushes and pulls.
 class OwnExchange : public Exchange {
@@ -60,25 +63,25 @@ class JobExchange : public Exchange {
     keys_ = std::move(keys);
     updates_ = std::move(updates);
     std::vector<kv::Key> planned;
-    for (const SharedKey& key : keys_) planned.push_back({key.name, key.shape, key.dtype, key.beside});
+    for (const SharedKey& key : keys_) planned.push_back({key.name, key.shape, key.dtype, key.beside, key.compressed, key.alone});
     kv::PlanRules rules;
     rules.servers = rules.workers = job_.size;
     rules.shards = shards;
     rules.consistency = kv::to_string(job_.consistency);
+    rules.compression = job_.compression;
+    rules.bundle_below = kBundleBelow;
     absl::StatusOr<kv::CommunicationPlan> plan = kv::make_plan(std::move(planned), rules);
     if (!plan.ok()) return plan.status();
-    for (const kv::Chunk& chunk : plan->chunks) key_of_.push_back(chunk.pieces.front().key);
+    chunks_ = plan->chunks;
     if (job_.rank != 0) initial.clear();
-    const auto update = [this](const kv::Step& step) {
-      return updates_->apply(keys_[key_of_[step.chunk]], step.step, step.weight, step.sum, step.value, step.beside);
-    };
-    return process_->seal(*std::move(plan), update, std::move(initial));
+    return process_->seal(*std::move(plan), [this](const kv::Step& step) { return update(step); }, std::move(initial));
   }
 
   void push(uint32_t key, uint64_t step, std::vector<kv::PartOfKey> parts, int32_t priority, kv::Done done) override {
     process_->push(key, step, std::move(parts), priority, std::move(done));
   }
   void pull(uint32_t key, uint64_t step, char* target, kv::Done done) override { process_->pull(key, step, target, std::move(done)); }
+  void finish(uint32_t key, uint64_t step) override { process_->finish(key, step); }
   absl::Status flush() override { return process_->flush(); }
   absl::Status barrier() override { return process_->barrier(); }
   absl::Status close(const std::vector<uint64_t>& steps) override {
@@ -91,9 +94,23 @@ class JobExchange : public Exchange {
   void stop() override { process_->stop(); }
 
  private:
+  // On the server's thread: each of the keys that travel together.
+  absl::Status update(const kv::Step& step) {
+    for (const kv::Piece& piece : chunks_[step.chunk].pieces) {
+      const SharedKey& key = keys_[piece.key];
+      const auto bytes = static_cast<size_t>(piece.count * core::dtype_bytes(key.dtype));
+      std::vector<std::span<char>> beside;
+      for (std::span<char> slot : step.beside) beside.push_back(slot.subspan(piece.at, bytes));
+      absl::Status status = updates_->apply(key, step.step, step.weight, step.sum.subspan(piece.at, bytes), step.value.subspan(piece.at, bytes), beside,
+                                            step.difference);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
   // The threads of the process, which goes first, use what stands above it.
   std::vector<SharedKey> keys_;
-  std::vector<uint32_t> key_of_;  // by chunk
+  std::vector<kv::Chunk> chunks_;
   std::unique_ptr<KeyUpdates> updates_;
   std::unique_ptr<kv::Process> process_;
   const Job job_;

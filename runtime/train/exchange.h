@@ -28,6 +28,9 @@ class Exchange {
   // The value with so many steps in it, as the job's consistency has it, goes to `target`, which is the exchange's until `done`.
   virtual void pull(uint32_t key, uint64_t step, char* target, kv::Done done) = 0;
 
+  // This process pushes nothing to the key from `step` on; one that is alone need not be told.
+  virtual void finish(uint32_t, uint64_t) {}
+
   // Waits until what was pushed is in the values.
   virtual absl::Status flush() = 0;
   // Waits for all processes.

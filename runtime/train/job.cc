@@ -17,6 +17,11 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
   job.shards = options.shards;
   job.transport = options.transport;
   const std::string& kind = options.kvstore;
+  if (!options.compress.empty()) {
+    auto parsed = kv::parse_compression(options.compress);
+    if (!parsed.ok()) return absl::InvalidArgumentError(absl::StrCat("--compress: ", parsed.status().message()));
+    job.compression = *parsed;
+  }
   if (identity->has_value()) {
     const kv::Identity& place = **identity;
     job.rank = place.rank;

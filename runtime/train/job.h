@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "runtime/kv/compression.h"
 #include "runtime/kv/consistency.h"
 #include "runtime/kv/identity.h"
 #include "runtime/train/options.h"
@@ -17,6 +18,7 @@ struct Job {
   int64_t shards = 0;  // asked for; 0: not said
   kv::Consistency consistency = {};
   std::string transport;  // see kv/data_transport.h
+  kv::Compression compression = {};  // asked for
   std::optional<kv::Identity> identity;  // none: this process is alone
 };
 

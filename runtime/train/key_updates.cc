@@ -142,14 +142,21 @@ absl::StatusOr<std::unique_ptr<KeyUpdates>> KeyUpdates::create(const plan::Progr
 }
 
 absl::Status KeyUpdates::apply(const SharedKey& key, uint64_t step, uint64_t samples, std::span<const char> sum, std::span<char> value,
-                               const std::vector<std::span<char>>& slots) {
+                               const std::vector<std::span<char>>& slots, std::string* difference) {
   const double shards = static_cast<double>(samples) / static_cast<double>(rules_.batch);
   switch (key.kind) {
-    case SharedKey::Kind::parameter: return optimise(key, step, samples, sum, value, slots);
+    case SharedKey::Kind::parameter: {
+      if (key.compressed != kv::Key::Compressed::differences) return optimise(key, step, samples, sum, value, slots);
+      if (slots.empty()) return absl::InternalError(absl::StrCat("'", key.name, "' lacks its exact value"));
+      absl::Status status = optimise(key, step, samples, sum, slots.back(), {slots.begin(), slots.end() - 1});
+      if (status.ok()) kv::approach(rules_.compression, key.dtype, slots.back(), value, difference);
+      return status;
+    }
     case SharedKey::Kind::state:
       if (key.dtype == plan::DType::f32) mean_of<float>(sum, shards, value);
       else mean_of<double>(sum, shards, value);
       return absl::OkStatus();
+    case SharedKey::Kind::exact:
     case SharedKey::Kind::slot: return absl::InternalError(absl::StrCat("a contribution to '", key.name, "'"));
     case SharedKey::Kind::gradient:
     case SharedKey::Kind::sum: std::memcpy(value.data(), sum.data(), value.size()); return absl::OkStatus();

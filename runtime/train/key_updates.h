@@ -18,6 +18,7 @@
 #include "runtime/core/executor.h"
 #include "runtime/core/plan_view.h"
 #include "runtime/core/storage.h"
+#include "runtime/kv/plan.h"
 
 namespace mxc::train {
 
@@ -28,6 +29,7 @@ struct SharedKey {
     gradient,   // of a parameter that each process updates itself (whole_update.h): its first value, and then the sum of a step's gradients
     state,      // of a layer, as shards leave it: the mean over samples
     slot,       // of the optimizer: lies beside a parameter, and is updated with it
+    exact,      // the value of a parameter whose key has what processes were told of it, compressed: lies beside it, behind its slots
     sum,        // becomes the sum of a step
     total,      // the sum of all steps
   };
@@ -39,6 +41,8 @@ struct SharedKey {
   uint32_t contribution = plan::kNone;   // what a shard's run leaves: a gradient; of a state, the state itself
   uint32_t beside = plan::kNone;         // slot: the key of its parameter
   uint32_t update = 0;                   // parameter: which graph
+  kv::Key::Compressed compressed = kv::Key::Compressed::nothing;
+  bool alone = false;                    // it is pushed by itself, and not in every step
 };
 
 struct UpdateRules {
@@ -47,6 +51,7 @@ struct UpdateRules {
   int64_t first_step = 0;                    // steps of the training before the first that is shared
   int64_t batch = 1;                         // of a shard
   int64_t updates_a_step = 1;                // more than one if contributions of processes are not added
+  kv::Compression compression = {};
 };
 
 // Writes the hyper-parameters of update number `update` (from 0), of `samples` together, into a storage.
@@ -62,9 +67,10 @@ class KeyUpdates {
   static absl::StatusOr<std::unique_ptr<KeyUpdates>> create(const plan::Program& program, const core::PlanView& view, UpdateRules rules);
 
   // Update number `step` (from 1) of elements of a key, or all of them, row-major: `sum` of contributions of shards with `samples` together; `slots`
-  // of the same elements in the order of their keys. Threads: one at a time.
+  // of the same elements in the order of their keys. Threads: one at a time. Of a key whose differences are compressed `value` is moved towards the last slot
+  // by one, which is appended to `difference` (may be null).
   absl::Status apply(const SharedKey& key, uint64_t step, uint64_t samples, std::span<const char> sum, std::span<char> value,
-                     const std::vector<std::span<char>>& slots);
+                     const std::vector<std::span<char>>& slots, std::string* difference = nullptr);
 
  private:
   struct Graph {

@@ -148,12 +148,32 @@ absl::Status GraphRunner::run(const io::Batch& batch) {
 }
 
 void GraphRunner::start(const io::Batch& batch) {
-  if (check_ != nullptr) {
-    check_->start(batch.n, !std::exchange(checked_, true));
-    observer_ = check_->observer();
+  if (check_ != nullptr) check_->start(batch.n, !std::exchange(checked_, true));
+  engine::push_graph(*model_->engine(), compiled_, batch.n, /*priority=*/0, [this, &batch] { return bind(batch); }, observer());
+}
+
+// The check's, or one that tells the meter of items, between which a run may wait, and hands on to the check.
+const core::Observer* GraphRunner::observer() {
+  next_ = check_ == nullptr ? core::Observer() : check_->observer();
+  observer_ = next_;
+  if (overlap_ == nullptr) return check_ == nullptr ? nullptr : &observer_;
+  observer_.context = this;
+  observer_.item_begin = [](void* context, uint32_t item) {
+    GraphRunner& self = *static_cast<GraphRunner*>(context);
+    if (self.next_.item_begin != nullptr && !self.next_.item_begin(self.next_.context, item)) return false;
+    self.overlap_->begin(Overlap::Kind::computing, Overlap::clock());
+    return true;
+  };
+  observer_.item_end = [](void* context, uint32_t) {
+    static_cast<GraphRunner*>(context)->overlap_->end(Overlap::Kind::computing, Overlap::clock());
+  };
+  if (next_.step_end != nullptr) {
+    observer_.step_end = [](void* context, uint32_t step) {
+      const core::Observer& next = static_cast<GraphRunner*>(context)->next_;
+      next.step_end(next.context, step);
+    };
   }
-  engine::push_graph(*model_->engine(), compiled_, batch.n, /*priority=*/0, [this, &batch] { return bind(batch); },
-                     check_ == nullptr ? nullptr : &observer_);
+  return &observer_;
 }
 
 absl::Status GraphRunner::finish() {
@@ -166,7 +186,9 @@ absl::Status GraphRunner::run() {
   return finish();
 }
 
-void GraphRunner::start() { engine::push_graph(*model_->engine(), compiled_, 1); }
+void GraphRunner::start() {
+  engine::push_graph(*model_->engine(), compiled_, 1, /*priority=*/0, nullptr, observer());
+}
 
 double GraphRunner::scalar(const Scalar& scalar) const {
   return core::read_scalar(model_->view().buffer(scalar.buffer).dtype, executor_.address(scalar.buffer));

@@ -15,6 +15,7 @@
 #include "runtime/io/batch_loader.h"
 #include "runtime/io/dataset.h"
 #include "runtime/train/check_finite.h"
+#include "runtime/train/overlap.h"
 
 namespace mxc::train {
 
@@ -86,6 +87,9 @@ class GraphRunner {
   // From here on a run that computes a NaN or an infinity is an error (invalid argument) that names the tensor.
   void check_finite() { check_ = std::make_unique<FiniteCheck>(model_->view(), executor_); }
 
+  // From here on the meter, which outlives the runs, is told when they compute and when they wait.
+  void watch(Overlap* overlap) { overlap_ = overlap; }
+
   // Runs on a batch of the attached data set, as one operation of the engine, and waits for it.
   absl::Status run(const io::Batch& batch);
   // The same in two parts: it is queued; it has ended. The batch outlives the run.
@@ -109,6 +113,7 @@ class GraphRunner {
   };
 
   absl::Status bind(const io::Batch& batch);
+  const core::Observer* observer();
 
   Model* model_ = nullptr;
   uint32_t index_ = 0;
@@ -120,7 +125,8 @@ class GraphRunner {
   std::vector<char> scratch_;
   std::unique_ptr<FiniteCheck> check_;  // null: not asked for
   bool checked_ = false;                // a run has been checked
-  core::Observer observer_;             // of the run in progress
+  Overlap* overlap_ = nullptr;          // null: nobody wants to know
+  core::Observer observer_, next_;      // of the run in progress; whom it tells
 };
 
 }  // namespace mxc::train

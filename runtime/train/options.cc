@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/io/printable.h"
 #include "runtime/io/program_tensors.h"
+#include "runtime/kv/compression.h"
 #include "runtime/kv/data_transport.h"
 #include "runtime/kv/kind.h"
 #include "runtime/train/checkpoint.h"
@@ -110,6 +111,14 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
           "how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; or "
           "local, for one alone")
       ->type_name("KIND");
+  verb->add_option_function<std::string>(
+          "--compress",
+          [options](const std::string& text) {
+            if (auto parsed = kv::parse_compression(text); !parsed.ok()) throw CLI::ValidationError("--compress", std::string(parsed.status().message()));
+            options->compress = text;
+          },
+          "fewer bytes between processes: fp16, bf16, 2bit, or topk:PART, the largest of each shard's gradients; what is left out is added to the next step's")
+      ->type_name("METHOD");
   verb->add_option_function<std::string>(
           "--transport",
           [options](const std::string& name) {

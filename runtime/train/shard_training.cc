@@ -73,9 +73,8 @@ absl::Status check_kind(const core::PlanView& view, const Job& job) {
   if (!WholeUpdate::is_in(view) || job.consistency == kv::Consistency()) return absl::OkStatus();
   const std::string optimizer = io::program_fact(view, "optimizer");
   const bool clips = view.find_hyper("clip_norm") != plan::kNone;
-  return absl::UnimplementedError(absl::StrCat("training by several processes: ",
-                                               clips ? "clip_norm looks at all gradients of a step" : absl::StrCat("'", optimizer, "' looks at whole gradients of a step"),
-                                               ", which --kvstore dist_sync alone has"));
+  const std::string what = clips ? "clip_norm looks at all gradients of a step" : absl::StrCat("'", optimizer, "' looks at whole gradients of a step");
+  return absl::UnimplementedError(absl::StrCat("training by several processes: ", what, ", which --kvstore dist_sync alone has"));
 }
 
 }  // namespace
@@ -108,10 +107,12 @@ absl::StatusOr<std::unique_ptr<ShardTraining>> ShardTraining::create(Model* mode
   auto runner = GraphRunner::create(model, model->view().find_graph("gradients"), bound);
   if (!runner.ok()) return made->fail(runner.status());
   made->runner_ = *std::move(runner);
+  if (job.size > 1) made->runner_->watch(&made->overlap_);
   if (!WholeUpdate::is_in(model->view())) return made;
   auto whole = WholeUpdate::create(model, bound);
   if (!whole.ok()) return made->fail(whole.status());
   made->whole_ = *std::move(whole);
+  if (job.size > 1) made->whole_->watch(&made->overlap_);
   return made;
 }
 
@@ -133,10 +134,12 @@ std::string ShardTraining::plain_value(uint32_t key) const {
   return bytes;
 }
 
-absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agreement agreement) {
+absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agreement agreement, const Kept* kept) {
   shards_ = shards;
-  sum_plan_ = plan_sums(shards);
-  parts_ = kv::parts_of(shards.own, shards.count);
+  parts_ = job_.size == 1 ? kv::parts_of(shards.own, shards.count) : kv::contributed_parts(job_.compression, shards.own, shards.count);
+  sum_plan_ = plan_sums(parts_);
+  if (absl::Status status = compression_.begin(job_, shards, keys_, kept); !status.ok()) return fail(status);
+  rules.compression = job_.compression;
   rules.updates_a_step = job_.consistency.is_async() ? job_.size : 1;
   if (whole_ != nullptr) {
     whole_->begin(rules);
@@ -146,15 +149,18 @@ absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agree
   const auto numbers = static_cast<int64_t>(runner_->scalars().size()) + 2;
   measures_ = static_cast<uint32_t>(keys_.size());
   keys_.push_back({"/measures", exact ? SharedKey::Kind::sum : SharedKey::Kind::total, plan::DType::f64, {numbers}});
+  keys_.back().alone = true;
   facts_ = static_cast<uint32_t>(keys_.size());
   keys_.push_back({"/facts", SharedKey::Kind::total, plan::DType::i64, {job_.size, static_cast<int64_t>(agreement.size())}});
+  keys_.back().alone = true;
   tensors_.resize(keys_.size());
   steps_.assign(keys_.size(), 0);
   measured_before_.assign(static_cast<size_t>(numbers), 0);
 
   std::vector<std::string> initial;
   for (uint32_t key = 0; key < keys_.size(); ++key) {
-    initial.push_back(plain_value(key));
+    const std::string* known = compression_.initial(key);
+    initial.push_back(known == nullptr ? plain_value(key) : *known);
     if (!has_tensor(key)) continue;
     Tensor& tensor = tensors_[key];
     tensor.places.assign(sum_plan_.places, std::vector<char>(initial.back().size()));
@@ -165,6 +171,10 @@ absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agree
   if (!updates.ok()) return fail(updates.status());
   absl::Status begun = exchange_->begin(keys_, shards.count, *std::move(updates), std::move(initial));
   if (!begun.ok()) return fail(begun);
+  for (int64_t shard = 0; shard < shards.count; ++shard) {
+    const bool own = shards.own.first <= shard && shard < shards.own.end;
+    if (const uint32_t key = compression_.residual_key(shard); key != plan::kNone && !own) exchange_->finish(key, 1);
+  }
   if (absl::Status status = agree(agreement); !status.ok()) return fail(status);
   for (uint32_t key = 0; key < keys_.size(); ++key)
     if (has_tensor(key)) queue_pull(key, 0);
@@ -218,6 +228,7 @@ void ShardTraining::add_up(uint32_t key, int64_t own, int64_t n) {
   if (n > 0) core::unpack(from, 1, model_->storage().address(from), bytes.data());
   const double part = static_cast<double>(n) / static_cast<double>(shards_.batch);
   if (n > 0 && n < shards_.batch) from.dtype == plan::DType::f32 ? scale<float>(bytes, part) : scale<double>(bytes, part);
+  if (n > 0 && compression_.packs(key)) compression_.pack(key, static_cast<size_t>(own), bytes);
   for (auto [into, added] : sum_plan_.merges[static_cast<size_t>(own)]) {
     if (!tensor.filled[added]) continue;
     if (tensor.filled[into]) kv::add_into(from.dtype, tensor.places[into], tensor.places[added]);
@@ -240,7 +251,10 @@ void ShardTraining::queue_push(uint32_t key, const std::vector<uint32_t>& weight
       {.name = "push", .lane = engine::Lane::network, .priority = priority_of(key)}, {tensors_[key].sums}, {tensors_[key].order},
       [this, key, step, weights](engine::Completion completion) {
         std::vector<kv::PartOfKey> parts;
-        for (size_t part = 0; part < weights.size(); ++part) parts.push_back({tensors_[key].places[part].data(), weights[part]});
+        overlap_.begin(Overlap::Kind::communication, Overlap::clock());
+        const bool packed = job_.size > 1 && compression_.packs(key);
+        for (size_t part = 0; part < weights.size(); ++part)
+          parts.push_back({packed ? compression_.packed(key, part) : tensors_[key].places[part].data(), weights[part]});
         exchange_->push(key, step, std::move(parts), priority_of(key), ends(std::move(completion)));
       });
 }
@@ -252,7 +266,8 @@ void ShardTraining::queue_pull(uint32_t key, uint64_t step) {
       {.name = "pull", .lane = engine::Lane::network, .priority = priority_of(key)}, {},
       {tensors_[key].order, sum ? tensors_[key].contribution : tensors_[key].value},
       [this, key, step, to = sum ? keys_[key].contribution : keys_[key].buffer](engine::Completion completion) {
-        exchange_->pull(key, step, tensors_[key].pulled.data(), [this, key, to, done = ends(std::move(completion))](absl::Status status) {
+        exchange_->pull(key, step, tensors_[key].pulled.data(), [this, key, step, to, done = ends(std::move(completion))](absl::Status status) {
+          if (step > 0) overlap_.end(Overlap::Kind::communication, Overlap::clock());  // it began with the push
           const plan::Buffer& buffer = model_->view().buffer(to);
           if (status.ok()) core::pack(buffer, 1, tensors_[key].pulled.data(), model_->storage().address(buffer));
           done(std::move(status));
@@ -342,10 +357,12 @@ absl::StatusOr<ShardTraining::Measured> ShardTraining::exchange_measures(std::ve
   // One that has no samples still says whether it wants to stop.
   std::vector<uint32_t> counted;
   for (uint32_t weight : weights) counted.push_back(std::max(weight, 1u));
+  overlap_.begin(Overlap::Kind::communication, Overlap::clock());
   if (absl::Status status = push_now(measures_, parts, counted); !status.ok()) return fail(status);
   std::vector<double> all(measured_before_.size());
   absl::Status pulled = pull_now(measures_, steps_[measures_], reinterpret_cast<char*>(all.data()));
   if (!pulled.ok()) return fail(pulled);
+  overlap_.end(Overlap::Kind::communication, Overlap::clock());
   std::vector<double> fresh = all;
   if (keys_[measures_].kind == SharedKey::Kind::total)
     for (size_t i = 0; i < all.size(); ++i) fresh[i] -= measured_before_[i];
@@ -370,18 +387,62 @@ absl::Status ShardTraining::settle() {
 
 absl::Status ShardTraining::collect(bool wanted) {
   if (absl::Status status = settle(); !status.ok()) return status;
-  absl::Status status = exchange_->flush();
-  if (status.ok() && job_.consistency.is_async()) status = exchange_->barrier();
+  absl::Status status = push_residuals();
+  if (status.ok()) status = exchange_->flush();
+  const bool meets = job_.consistency.is_async() || (compression_.is_on() && job_.consistency != kv::Consistency());
+  if (status.ok() && meets) status = exchange_->barrier();
   if (!status.ok()) return fail(status);
   for (uint32_t key = 0; wanted && key < keys_.size(); ++key) {
-    if (keys_[key].buffer == plan::kNone || keys_[key].kind == SharedKey::Kind::gradient) continue;
+    if (keys_[key].buffer == plan::kNone || keys_[key].kind == SharedKey::Kind::gradient || keys_[key].kind == SharedKey::Kind::exact) continue;
     std::vector<char> bytes(core::plain_bytes(buffer(key), 1));
     if (status = pull_now(key, steps_[key], bytes.data()); !status.ok()) return fail(status);
     core::pack(buffer(key), 1, bytes.data(), memory(key));
   }
-  if (!job_.consistency.is_async()) return absl::OkStatus();
+  if (wanted && compression_.is_on()) {
+    if (status = pull_kept(); !status.ok()) return fail(status);
+  }
+  if (!meets) return absl::OkStatus();
   absl::Status met = exchange_->barrier();  // until then nobody goes on
   return met.ok() ? met : fail(met);
+}
+
+// Of those shards that are not rank 0's.
+absl::Status ShardTraining::push_residuals() {
+  if (!compression_.is_on()) return absl::OkStatus();
+  ++collected_;
+  for (size_t own = 0; own < static_cast<size_t>(shards_.owned()); ++own) {
+    const uint32_t key = compression_.residual_key(shards_.own.first + static_cast<int64_t>(own));
+    if (key == plan::kNone) continue;
+    const std::string row = compression_.residuals_of(own);
+    std::vector<std::vector<char>> parts(parts_.size());
+    std::vector<uint32_t> weights(parts_.size(), 0);
+    parts[own].assign(row.begin(), row.end());
+    weights[own] = 1;
+    if (absl::Status status = push_now(key, parts, weights); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// What a checkpoint has beside the model's tensors. Requires: all processes have pushed their residuals.
+absl::Status ShardTraining::pull_kept() {
+  for (uint32_t key = 0; key < keys_.size(); ++key) {
+    if (keys_[key].kind != SharedKey::Kind::exact) continue;
+    std::string& bytes = kept_[keys_[key].name];
+    bytes.resize(core::plain_bytes(buffer(key), 1));
+    if (absl::Status status = pull_now(key, steps_[key], bytes.data()); !status.ok()) return status;
+  }
+  for (int64_t shard = 0; shard < shards_.count; ++shard) {
+    const uint32_t key = compression_.residual_key(shard);
+    if (key == plan::kNone) {
+      compression_.keep(shard, compression_.residuals_of(static_cast<size_t>(shard)), kept_);
+      continue;
+    }
+    std::string row(plain_value(key).size(), '\0');
+    absl::Status status = pull_now(key, job_.consistency.is_async() ? 0 : collected_, row.data());
+    if (!status.ok()) return status;
+    compression_.keep(shard, row, kept_);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ShardTraining::close() {
@@ -390,14 +451,24 @@ absl::Status ShardTraining::close() {
   return closed.ok() ? closed : fail(closed);
 }
 
-std::string ShardTraining::report() const {
+ShardTraining::Communication ShardTraining::communication() const {
   const kv::Traffic traffic = exchange_->traffic();
-  const double steps = static_cast<double>(std::max<uint64_t>(1, steps_[measures_])) * 1e6;
-  const std::string launcher = by_launcher(*job_.identity);
-  return absl::StrCat("of ", job_.size, " processes", launcher, " this one has sent ", absl::StrFormat("%.3f", static_cast<double>(traffic.sent - before_.sent) / steps),
-                      " MB and received ", absl::StrFormat("%.3f", static_cast<double>(traffic.received - before_.received) / steps), " MB a step; ",
-                      job_.consistency.is_async() ? std::string() : absl::StrCat("its values lacked ", traffic.staleness, " steps at most; "),
-                      traffic.again, " messages were sent again");
+  const auto a_step = [&](uint64_t now, uint64_t before) {
+    return static_cast<double>(now - before) / static_cast<double>(std::max<uint64_t>(1, steps_[measures_]));
+  };
+  return {a_step(traffic.sent, before_.sent),     a_step(traffic.received, before_.received), a_step(traffic.pushes, before_.pushes),
+          a_step(traffic.values, before_.values), traffic.staleness,                          traffic.again,
+          overlap_.hidden_percent()};
+}
+
+std::string ShardTraining::report() const {
+  const Communication c = communication();
+  return absl::StrCat("of ", job_.size, " processes", by_launcher(*job_.identity), " this one has sent ", absl::StrFormat("%.3f", c.sent / 1e6), " MB and received ",
+                      absl::StrFormat("%.3f", c.received / 1e6), " MB a step, in ", absl::StrFormat("%.1f", c.pushes), " and ",
+                      absl::StrFormat("%.1f", c.values), " messages; ", absl::StrFormat("%.0f", c.hidden),
+                      " % of the communication was hidden behind computing; ",
+                      job_.consistency.is_async() ? std::string() : absl::StrCat("its values lacked ", c.staleness, " steps at most; "), c.again,
+                      " messages were sent again");
 }
 
 absl::Status ShardTraining::fail(const absl::Status& why) {

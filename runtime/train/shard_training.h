@@ -24,6 +24,8 @@
 #include "runtime/io/batch_loader.h"
 #include "runtime/train/exchange.h"
 #include "runtime/train/model.h"
+#include "runtime/train/overlap.h"
+#include "runtime/train/shard_compression.h"
 #include "runtime/train/shards.h"
 #include "runtime/train/whole_update.h"
 
@@ -42,12 +44,20 @@ class ShardTraining {
   GraphRunner* runner() { return runner_.get(); }
   const Job& job() const { return job_; }
   const Shards& shards() const { return shards_; }  // requires begin
-  // Of a job, what this process has exchanged with the others: a line for people. Requires: a step.
+  // Of a job, what this process has exchanged with the others. Requires: a step.
+  struct Communication {
+    double sent = 0, received = 0;   // bytes a step
+    double pushes = 0, values = 0;   // messages with elements, a step
+    uint64_t staleness = 0, again = 0;
+    double hidden = 0;               // overlap.h
+  };
+  Communication communication() const;
+  // The same as a line for people.
   std::string report() const;
 
   // The model has its first values, those of rank 0 are everybody's from now on. `rules.updates_a_step` is settled here. Waits for all processes.
-  // Error (invalid argument): they do not agree; it names the ranks. The job's failure.
-  absl::Status begin(const Shards& shards, UpdateRules rules, Agreement agreement);
+  // `kept`: of a checkpoint that was trained with compression, else null. Error (invalid argument): they do not agree; it names the ranks. The job's failure.
+  absl::Status begin(const Shards& shards, UpdateRules rules, Agreement agreement, const Kept* kept = nullptr);
 
   // What a step measured, in all shards.
   struct Measured {
@@ -64,6 +74,8 @@ class ShardTraining {
   // Brings everything, with everybody's steps in it, into the model's memory: parameters, states and slots. In all processes at the same step; those that
   // do not want it wait at most.
   absl::Status collect(bool wanted);
+  // What has to be in a checkpoint beside the model's tensors. Requires: collected.
+  const Kept& kept() const { return kept_; }
   // Waits for all processes.
   absl::Status close();
   // Ends the job for this reason. Returns the reason, or the job's own if it has failed before.
@@ -86,6 +98,8 @@ class ShardTraining {
   std::string plain_value(uint32_t key) const;
   absl::Status agree(const Agreement& agreement);
 
+  absl::Status push_residuals();
+  absl::Status pull_kept();
   void queue_sum(uint32_t key, int64_t own, int64_t n);
   void add_up(uint32_t key, int64_t own, int64_t n);
   void queue_restore(uint32_t key);
@@ -109,9 +123,13 @@ class ShardTraining {
   std::vector<SharedKey> keys_;
   std::vector<Tensor> tensors_;  // by key
   std::vector<uint64_t> steps_;  // pushes, by key
+  ShardCompression compression_;
+  Kept kept_;
+  uint64_t collected_ = 0;       // times
   uint32_t measures_ = 0, facts_ = 0;  // keys
   std::vector<double> measured_before_;
   kv::Traffic before_;  // the first step
+  Overlap overlap_;
 };
 
 }  // namespace mxc::train

@@ -51,7 +51,8 @@ inline uint64_t seed_of(uint64_t seed, int64_t shard) {
 }
 
 // How a process adds up. Places are numbered; what shard `own.first + i` contributes goes to place[i], and then, for each pair of merges[i] in
-// order, place `second` is added to place `first`. In the end the sums of parts_of(own, count) lie in the first places.
+// order, place `second` is added to place `first`. In the end the sums of the parts, which are parts_of(own, count) if not said otherwise, lie in the first
+// places.
 struct SumPlan {
   size_t places = 0;
   std::vector<size_t> place;
@@ -70,11 +71,12 @@ inline void plan_sum(kv::Node node, size_t at, SumPlan& plan) {
   plan.merges.back().push_back({at, at + 1});
 }
 
-inline SumPlan plan_sums(const Shards& shards) {
+inline SumPlan plan_sums(const std::vector<kv::Node>& parts) {
   SumPlan plan;
   size_t part = 0;
-  for (kv::Node node : kv::parts_of(shards.own, shards.count)) plan_sum(node, part++, plan);
+  for (kv::Node node : parts) plan_sum(node, part++, plan);
   return plan;
 }
+inline SumPlan plan_sums(const Shards& shards) { return plan_sums(kv::parts_of(shards.own, shards.count)); }
 
 }  // namespace mxc::train

@@ -52,6 +52,7 @@ class Training {
 
  private:
   absl::Status settle_shards();
+  absl::StatusOr<kv::Compression> settle_compression();
   absl::Status open_graphs();
   absl::Status begin_shards();
   absl::StatusOr<Agreement> agreement() const;
@@ -68,6 +69,7 @@ class Training {
   double rate_of(int64_t step) const;
   absl::Status show_step(double rate, int64_t n, const std::vector<double>& means, ProgressDisplay* display);
   absl::StatusOr<bool> run_epochs();
+  absl::Status tell_communication();
   bool stopped() const { return shards_ == nullptr ? interrupt_->requested() : agreed_to_stop_; }
   bool speaks() const { return job_.rank == 0; }
   bool checks_finite() const { return options_.check_finite || model_->view().find_fact("check_finite") != nullptr; }
@@ -121,21 +123,33 @@ absl::Status Training::settle_shards() {
                                                      " processes, of which each has at least one"));
     }
   }
+  auto compression = settle_compression();
+  if (!compression.ok()) return compression.status();
   progress_.shards = job_.shards > 0 ? job_.shards : of_checkpoint > 0 ? of_checkpoint : job_.size;
   if (progress_.shards > kMostShards) return absl::InvalidArgumentError(absl::StrCat("--shards ", progress_.shards, ": at most ", kMostShards));
-  if (progress_.shards == 1) return absl::OkStatus();
+  if (progress_.shards == 1 && !compression->is_on()) return absl::OkStatus();
   std::unique_ptr<Exchange> exchange;
+  Job job = job_;
+  job.compression = *compression;
   if (job_.size == 1) {
     exchange = make_own_exchange();
   } else {
-    auto joined = join_exchange(job_);
+    auto joined = join_exchange(job);
     if (!joined.ok()) return joined.status();
     exchange = *std::move(joined);
   }
-  auto shards = ShardTraining::create(model_, job_, std::move(exchange));
+  auto shards = ShardTraining::create(model_, job, std::move(exchange));
   if (!shards.ok()) return shards.status();
   shards_ = *std::move(shards);
   return absl::OkStatus();
+}
+
+absl::StatusOr<kv::Compression> Training::settle_compression() {
+  if (options_.resume.empty()) return job_.compression;
+  auto compression = checkpoint_compression(options_.resume);
+  if (!compression.ok() || !job_.compression.is_on() || *compression == job_.compression) return compression;
+  return absl::InvalidArgumentError(absl::StrCat("--compress ", options_.compress, ": ", options_.resume, " was begun ",
+                                                 compression->is_on() ? absl::StrCat("with ", kv::to_string(*compression)) : "without it"));
 }
 
 absl::Status Training::open_graphs() {
@@ -267,6 +281,7 @@ absl::Status Training::settle_settings() {
 
 absl::Status Training::start_state() {
   if (absl::Status status = options_.resume.empty() ? initialise() : resume(); !status.ok()) return status;
+  progress_.compress = shards_ != nullptr && shards_->job().compression.is_on() ? kv::to_string(shards_->job().compression) : "";
   return settle_settings();
 }
 
@@ -306,7 +321,8 @@ absl::Status Training::begin_shards() {
   rules.batch = progress_.batch;
   auto agreed = agreement();
   if (!agreed.ok()) return agreed.status();
-  return shards_->begin({progress_.shards, progress_.batch, kv::shards_of(job_.rank, job_.size, progress_.shards)}, std::move(rules), *agreed);
+  return shards_->begin({progress_.shards, progress_.batch, kv::shards_of(job_.rank, job_.size, progress_.shards)}, std::move(rules), *agreed,
+                        options_.resume.empty() ? nullptr : &progress_.kept);
 }
 
 absl::Status Training::prepare() {
@@ -439,6 +455,7 @@ absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   Event event("epoch");
   event.add("epoch", progress_.epoch + 1).add("step", progress_.step).add("train", reports_->names(), result.train);
   if (!result.test.empty()) event.add("test", evaluator_->names(), result.test);
+  if (shards_ != nullptr && job_.size > 1) event.add("hidden", shards_->communication().hidden);
   log_.write(event.add("seconds", seconds));
   log_.flush();
 
@@ -448,6 +465,7 @@ absl::Status Training::finish_epoch(double seconds, ProgressDisplay* display) {
   if (options_.checkpoint_dir.empty()) return absl::OkStatus();
   if (absl::Status status = shards_ == nullptr ? absl::OkStatus() : shards_->collect(speaks()); !status.ok()) return status;
   if (!speaks()) return absl::OkStatus();
+  if (shards_ != nullptr) progress_.kept = shards_->kept();
   const std::string path = checkpoint_of(progress_.epoch);
   absl::Status saved = save_checkpoint(*model_, progress_, path);
   if (saved.ok()) checkpoint_ = path;
@@ -488,9 +506,12 @@ absl::StatusOr<bool> Training::run_epochs() {
     display_->say("interrupted before the first step; nothing was saved");
     return true;
   }
-  if (shards_ != nullptr && job_.size > 1 && progress_.step > first_step) display_->say(shards_->report());
+  if (shards_ != nullptr && job_.size > 1 && progress_.step > first_step) {
+    if (absl::Status status = tell_communication(); !status.ok()) return status;
+  }
   if (shards_ != nullptr) {
     if (absl::Status status = shards_->collect(speaks()); !status.ok()) return status;
+    progress_.kept = shards_->kept();
   }
   if (speaks()) {
     if (absl::Status status = save(options_.save, display_.get()); !status.ok()) return status;
@@ -499,6 +520,22 @@ absl::StatusOr<bool> Training::run_epochs() {
     if (absl::Status status = shards_->close(); !status.ok()) return status;
   }
   return stopped();
+}
+
+// When all of it has come.
+absl::Status Training::tell_communication() {
+  if (absl::Status status = shards_->settle(); !status.ok()) return status;
+  display_->say(shards_->report());
+  const ShardTraining::Communication c = shards_->communication();
+  log_.write(Event("communication")
+                 .add("sent", c.sent)
+                 .add("received", c.received)
+                 .add("pushes", c.pushes)
+                 .add("values", c.values)
+                 .add("hidden", c.hidden)
+                 .add("staleness", static_cast<int64_t>(c.staleness))
+                 .add("again", static_cast<int64_t>(c.again)));
+  return absl::OkStatus();
 }
 
 using Nowhere = std::unique_ptr<FILE, int (*)(FILE*)>;

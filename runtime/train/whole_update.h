@@ -24,6 +24,7 @@ class WholeUpdate {
 
   // `bound`: variables of parameters and gradients. The model must outlive it.
   static absl::StatusOr<std::unique_ptr<WholeUpdate>> create(Model* model, const std::vector<engine::BoundVariable>& bound);
+  void watch(Overlap* overlap) { runner_->watch(overlap); }
   void begin(UpdateRules rules) { rules_ = std::move(rules); }
 
   // Queues update number `step` (from 1), of a sum over so many samples. Between this and `finish` no hyper-parameters of the model are written.

@@ -59,6 +59,19 @@ class Jobs(unittest.TestCase):
     def saved(self, name):
         return (self.folder / name).read_bytes()
 
+    def report(self, shown):
+        """MB sent and received a step, messages with elements sent and received a step, per cent that is hidden, steps that values lacked, and messages that
+        were sent again."""
+        lines = [line for line in shown.stdout.splitlines() if " processes this one has sent " in line]
+        self.assertEqual(len(lines), 1, shown.stdout)
+        report = re.fullmatch(r"\[0\] of \d processes this one has sent ([0-9.]+) MB and received ([0-9.]+) MB a step, in ([0-9.]+) and ([0-9.]+) messages; "
+                              r"(\d+) % of the communication was hidden behind computing; its values lacked (\d+) steps at most; "
+                              r"(\d+) messages were sent again", lines[0])
+        return [float(number) for number in report.groups()]
+
+    def parameter_bytes(self, name):
+        return sum(array.nbytes for name, array in safetensors_file.read(self.folder / name)[0].items() if "/" not in name)
+
     def check_bits(self, name, shards, *more):
         """The whole files, with the optimizer's state and the sums of the epoch, of one process and of several."""
         self.train(name, 0, "alone", "--shards", shards, *more)
@@ -102,7 +115,7 @@ class Digits(Jobs):
         """Norms of a parameter, and of all gradients; in the second, layers have state; in the others, parameters have two element types."""
         for name in ("mixed --optimizer=lamb", "normed --optimizer=lars", "mixed --optimizer=adam:clip_norm=0.1"):
             with self.subTest(name=name):
-                arrays, metadata = self.check_bits(name, 3, "--epochs", 2)
+                _, metadata = self.check_bits(name, 3, "--epochs", 2)
                 self.assertEqual(metadata["step"], str(2 * 15))
                 self.train(name, 2, "begun", "--kvstore", "dist_sync", "--shards", 3, "--epochs", 2, "--steps", 17)
                 self.train(name, 3, "ended", "--kvstore", "dist_sync", "--resume", "begun")
@@ -124,20 +137,78 @@ class Digits(Jobs):
             errors = self.train("digits", 5 if not more else 2, "no", "--kvstore", "dist_sync", "--resume", "begun", *more, code=1).stderr
             self.assertIn(message, errors)
 
+    def test_compression(self):
+        """The same bits on any number of processes; fewer bytes both ways, of which headers and acknowledgements are some; the digits are learnt."""
+        for method, part, least in (("fp16", 1 / 2, 0.95), ("2bit", 1 / 16, 0.95), ("topk:0.05", 0.05 * 6 / 4, 0.95)):
+            with self.subTest(method=method):
+                self.check_bits("digits", 3, "--epochs", 1, "--compress", method)
+                shown = self.train("digits", 2, "m", "--kvstore", "dist_sync", "--epochs", 12, "--compress", method)
+                *traffic, _, _, _, lacked, again = self.report(shown)
+                whole = self.parameter_bytes("m")
+                for sent in traffic:
+                    self.assertTrue(part * whole <= sent * 1e6 < (part + 0.05) * whole + again * whole / 30, (method, sent, part * whole))
+                accuracy = self.run_command(self.program("digits"), "eval", "--load", "m", "--data", DIGITS).stdout
+                self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", accuracy).group(1)), least, method)
+
+    def test_compression_is_resumed_on_another_number_of_processes(self):
+        """What has been left out is in the checkpoint; how, too."""
+        for name, method in (("digits", "2bit"), ("mixed --optimizer=lamb", "topk:0.1")):
+            with self.subTest(name=name):
+                self.train(name, 0, "whole", "--shards", 4, "--epochs", 3, "--compress", method)
+                self.train(name, 3, "begun", "--kvstore", "dist_sync", "--shards", 4, "--epochs", 3, "--steps", 17, "--checkpoint-dir", "kept", "--compress", method)
+                arrays, metadata = safetensors_file.read(self.folder / "begun")
+                self.assertEqual(metadata["compress"], method)
+                left = arrays["dense0.weight/residual"]
+                self.assertEqual(left.shape, (4, *arrays["dense0.weight"].shape))
+                self.assertTrue(all(abs(of_shard).max() > 0 for of_shard in left))
+                self.train(name, 2, "ended", "--kvstore", "dist_sync", "--resume", "begun")
+                self.assertEqual(self.saved("ended"), self.saved("whole"))
+                kept = f"kept/{'digits' if name == 'digits' else 'mixed_digits'}-0001.safetensors"
+                self.train(name, 0, "ended", "--resume", kept, "--compress", method)
+                self.assertEqual(self.saved("ended"), self.saved("whole"))
+        self.train("digits", 0, "plain", "--shards", 2, "--steps", 2)
+        for file, method, message in (("begun", "fp16", "--compress fp16: begun was begun with topk:0.1"),
+                                      ("plain", "fp16", "--compress fp16: plain was begun without it")):
+            program = "mixed --optimizer=lamb" if file == "begun" else "digits"
+            self.assertIn(message, self.train(program, 0, "no", "--resume", file, "--compress", method, code=1).stderr)
+        arrays, metadata = safetensors_file.read(self.folder / "begun")
+        safetensors_file.write(self.folder / "lacking", {name: array for name, array in arrays.items() if name != "dense0.weight/residual"}, metadata)
+        safetensors_file.write(self.folder / "short", {name: array[:2] if name == "dense0.weight/residual" else array for name, array in arrays.items()}, metadata)
+        self.assertIn("short: tensor 'dense0.weight/residual' is 2x24x64 f32, expected 4x24x64 f32",
+                      self.train("mixed --optimizer=lamb", 0, "no", "--resume", "short", code=1).stderr)
+        self.assertIn("the checkpoint lacks the tensor 'dense0.weight/residual', which compression has kept",
+                      self.train("mixed --optimizer=lamb", 0, "no", "--resume", "lacking", code=1).stderr)
+
+    def test_compression_of_other_kinds_learns(self):
+        for kind in ("dist_bounded:2", "dist_async"):
+            with self.subTest(kind=kind):
+                self.train("digits", 2, "m", "--kvstore", kind, "--epochs", 15, "--lr", 0.002, "--compress", "2bit", "--checkpoint-dir", "of_kind")
+                shown = self.run_command(self.program("digits"), "eval", "--load", "m", "--data", DIGITS).stdout
+                self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), 0.9)
+                self.train("digits", 2, "m", "--kvstore", kind, "--resume", "of_kind/digits-0014.safetensors", "--lr", 0.002)
+
     def test_rank_0_speaks_for_all(self):
         shown = self.train("digits", 3, "m", "--kvstore", "dist_sync", "--epochs", 2, "--log", "log.jsonl", "--trace", "trace.json", launch=["--shards", 3])
         lines = shown.stdout.splitlines()
         self.assertEqual([line[:3] for line in lines], ["[0]"] * len(lines))
         self.assertRegex(lines[0], r"\[0\] epoch +train loss +train accuracy +test loss +test accuracy +seconds")
         self.assertEqual(shown.stderr, "")
-        report = re.fullmatch(r"\[0\] of 3 processes this one has sent ([0-9.]+) MB and received ([0-9.]+) MB a step; "
-                              r"its values lacked 0 steps at most; (\d+) messages were sent again", lines[-2] if "saved" in lines[-1] else lines[-1])
-        parameters = sum(array.size * 4 for name, array in safetensors_file.read(self.folder / "m")[0].items() if "/" not in name) / 1e6
-        *traffic, again = (float(number) for number in report.groups())
+        *traffic, pushes, values, hidden, _, again = self.report(shown)
+        parameters = self.parameter_bytes("m")
         for sent in traffic:  # headers and acknowledgements are in it; where a machine stood still, what was sent again, too
-            self.assertTrue(parameters <= sent < 1.05 * parameters + again * parameters / 30, (report, parameters))
+            self.assertTrue(parameters <= sent * 1e6 < 1.05 * parameters + again * parameters / 30, (sent, parameters))
+        # Eight parameters, of which only two are larger than 16 KB, in five bundles; and what is measured.
+        self.assertTrue(6 <= pushes <= 6 + again, pushes)
+        self.assertEqual(values, 6)
+        self.assertTrue(0 <= hidden <= 100, hidden)
         events = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
         self.assertEqual((events[0]["shards"], events[0]["processes"]), (3, 3))
+        told = next(event for event in events if event["event"] == "communication")
+        self.assertEqual([f"{told[name] / 1e6:.3f}" for name in ("sent", "received")], [f"{mb:.3f}" for mb in traffic])
+        self.assertEqual((round(told["pushes"], 1), told["values"], told["staleness"], told["again"]), (pushes, 6, 0, again))
+        for event in events:
+            if event["event"] in ("communication", "epoch"):
+                self.assertTrue(0 <= event["hidden"] <= 100, event)
         self.assertEqual([event["n"] for event in events if event["event"] == "step"][:15], [96] * 14 + [1438 - 14 * 96])
         traced = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
         lanes = {event["name"]: event["cat"] for event in traced if event["ph"] == "X"}
@@ -160,8 +231,10 @@ class Digits(Jobs):
         shown = " ".join(self.run_command(self.program("digits"), "train", "--help").stdout.split())
         self.assertIn("--shards NUMBER of a step, each with a batch of its own; they decide the result, however many processes they are spread over "
                       "(default: one a process)", shown)
-        self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or "
-                      "dist_async; or local, for one alone", shown)
+        self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; "
+                      "or local, for one alone", shown)
+        self.assertIn("--compress METHOD fewer bytes between processes: fp16, bf16, 2bit, or topk:PART, the largest of each shard's gradients; what is left out is "
+                      "added to the next step's", shown)
 
     def test_wrong_use(self):
         digits = self.program("digits")
@@ -169,6 +242,8 @@ class Digits(Jobs):
         for command, code, message in (
             ([*train, "--kvstore", "dist_sink"], 2, "digits: error: --kvstore: there is no kind 'dist_sink'; did you mean 'dist_sync'?; see digits --help\n"),
             ([*train, "--kvstore", "dist_bounded:x"], 2, "digits: error: --kvstore: 'dist_bounded:x': a number of steps from 0 to 1000 is expected"),
+            ([*train, "--compress", "zip"], 2, "digits: error: --compress: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART; see digits --help\n"),
+            ([*train, "--compress", "topk:0.6"], 2, "digits: error: --compress: 'topk:0.6': a part above 0 and at most 0.5 is expected after topk:; see digits --help\n"),
             ([*train, "--shards", "0"], 2, "digits: error: --shards: expected a whole number from 1 to 1048576, not '0'"),
             ([*train, "--kvstore", "dist_sync"], 1, "digits: error: --kvstore dist_sync: no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ...\n"),
             ([MXC, "launch", "-n", 2, *train], 1, "digits: error: this process is one of 2 of a job: --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together\n"),

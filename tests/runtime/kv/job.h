@@ -20,9 +20,13 @@ struct JobSetting {
   uint32_t workers = 1;
   int64_t shards = 1;
   std::string kind = "dist_sync";
+  std::string compress = "";
+  bool whole_keys = false;
   Endpoints endpoints = in_process();
   Duration silence = std::chrono::seconds(30);  // machines that run tests are busy
 };
+
+inline Compression compression_of(const std::string& text) { return text.empty() ? Compression() : *parse_compression(text); }
 
 using Program = std::function<void(Store& store)>;
 
@@ -55,7 +59,7 @@ inline std::vector<std::string> run_job(const JobSetting& setting, const Program
       options.worker.patience = std::chrono::milliseconds(100);
       options.endpoint = [&](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> { return setting.endpoints(); };
       try {
-        auto store = make_remote_store(options, setting.shards);
+        auto store = make_remote_store(options, setting.shards, compression_of(setting.compress), setting.whole_keys);
         ASSERT_TRUE(store.ok()) << store.status();
         program(**store);
         (*store)->close(Here::current());

@@ -31,7 +31,9 @@ std::vector<float> train(Store& store, int steps = kSteps) {
   store.set_updater([](const KVUpdate& update) { update.value -= 0.1f * update.gradient; }, here());
   std::vector<NDArray> weights;
   for (size_t key = 0; key < 3; ++key) {
-    NDArray first = NDArray::full(kShapes[key], 1.0f + static_cast<float>(key));
+    int64_t elements = 1;
+    for (int64_t extent : kShapes[key]) elements *= extent;
+    NDArray first = (1.0f + static_cast<float>(key)) + 0.3f * sin(NDArray::arange(0, elements)).reshape(kShapes[key]);
     if (store.rank != 0) first.fill(-99);  // rank 0's counts
     store.init(name(key), first, here());
     weights.push_back(NDArray::zeros(kShapes[key]));
@@ -56,12 +58,14 @@ std::vector<float> train(Store& store, int steps = kSteps) {
   return values;
 }
 
-std::vector<float> alone(int64_t shards) { return train(*make_local_store(shards)); }
+std::vector<float> alone(int64_t shards, const std::string& compress = "") {
+  return train(*make_local_store(shards, test::compression_of(compress)));
+}
 
 void expect_bits_of_one(const JobSetting& setting) {
   std::vector<std::vector<float>> values(setting.workers);
   EXPECT_EQ(run_job(setting, [&](Store& store) { values[store.rank] = train(store); }), without_errors(setting.workers));
-  const std::vector<float> expected = alone(setting.shards);
+  const std::vector<float> expected = alone(setting.shards, setting.compress);
   for (uint32_t rank = 0; rank < setting.workers; ++rank)
     EXPECT_TRUE(values[rank] == expected) << "rank " << rank << " of " << setting.workers;
 }
@@ -74,6 +78,42 @@ TEST(KVStore, HasTheBitsOfOneProcess) {
 TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shards = 2, .kind = "dist_bounded:0"}); }
 
 TEST(KVStore, OverTcpWithKeys) { expect_bits_of_one({.workers = 2, .shards = 4, .endpoints = test::zeromq_with_keys()}); }
+
+// An updater that looks at a norm: of a key that would be cut otherwise.
+TEST(KVStore, UpdatersMaySeeWholeKeys) {
+  const auto run = [](Store& store) {
+    store.set_updater([](const KVUpdate& update) { update.value -= update.gradient / sqrt(sum(update.gradient * update.gradient)); }, here());
+    store.init("key", NDArray::ones(kShapes[1]), here());
+    const NDArray target = NDArray::zeros(kShapes[1]);
+    for (int step = 0; step < 3; ++step) {
+      store.pull("key", target, here());
+      std::vector<NDArray> gradients;
+      for (int64_t shard = store.own.first; shard < store.own.end; ++shard) gradients.push_back(gradient(target, shard, step));
+      store.push("key", gradients, 0, here());
+    }
+    store.pull("key", target, here());
+    return target.flatten().to_vector<float>();
+  };
+  const std::vector<float> expected = run(*make_local_store(2));
+  std::vector<std::vector<float>> values(2);
+  EXPECT_EQ(run_job({.workers = 2, .shards = 2, .whole_keys = true}, [&](Store& store) { values[store.rank] = run(store); }), without_errors(2));
+  EXPECT_TRUE(values[0] == expected);
+  EXPECT_TRUE(values[1] == expected);
+}
+
+// Whatever is left out of contributions, and of values on their way back, is the same on any number of processes.
+TEST(KVStore, CompressedItHasTheBitsOfOneProcess) {
+  const std::vector<float> whole = alone(4);
+  for (const char* compress : {"fp16", "2bit", "topk:0.1"}) {
+    SCOPED_TRACE(compress);
+    for (uint32_t workers : {2, 4}) expect_bits_of_one({.workers = workers, .shards = 4, .compress = compress});
+    EXPECT_NE(alone(4, compress), whole);
+  }
+  expect_bits_of_one({.workers = 2,
+                      .shards = 2,
+                      .compress = "2bit",
+                      .endpoints = test::in_process({.seed = 4, .drop = 30, .duplicate = 50, .delay = 100})});
+}
 
 TEST(KVStore, OverANetworkThatLosesAndReorders) {
   for (uint64_t seed : {1, 2, 3})

@@ -187,5 +187,68 @@ TEST(Plan, SaysWhichKeyIsWrong) {
   EXPECT_EQ(refusal({{"x", {int64_t{1} << 40, 2}, f32}}), "key 'x' is too large");
 }
 
+// Small keys travel together with what lies beside them, in the same places.
+TEST(Plan, BundlesHaveWhatLiesBesideTheirKeys) {
+  PlanRules rules;
+  rules.servers = 2;
+  rules.bundle_below = 1 << 10;
+  std::vector<Key> keys = {{"a", {10}, f32}, {"b", {20}, f32}, {"other", {5}, f32}, {"alone", {5}, f32}};
+  keys[3].alone = true;
+  for (uint32_t of : {0u, 1u})
+    for (const char* slot : {"/mean", "/variance"}) keys.push_back({keys[of].name + slot, keys[of].shape, f32, of});
+  const CommunicationPlan plan = planned(keys, rules);
+  expect_whole(plan);
+  // a and b; other, which has nothing beside it; alone; the means of a and b; their variances.
+  ASSERT_EQ(plan.chunks.size(), 5u);
+  const Chunk& bundle = plan.chunks[plan.of_key[0][0]];
+  EXPECT_EQ(plan.of_key[1], plan.of_key[0]);
+  ASSERT_EQ(bundle.beside.size(), 2u);
+  for (uint32_t slot : {0u, 1u}) {
+    const Chunk& beside = plan.chunks[bundle.beside[slot]];
+    EXPECT_EQ(beside.server, bundle.server);
+    EXPECT_EQ(beside.bytes, bundle.bytes);
+    ASSERT_EQ(beside.pieces.size(), 2u);
+    for (uint32_t of : {0u, 1u}) {
+      EXPECT_EQ(beside.pieces[of].key, 4 + 2 * of + slot);
+      EXPECT_EQ(beside.pieces[of].at, bundle.pieces[of].at);
+    }
+  }
+  EXPECT_EQ(plan.chunks[plan.of_key[2][0]].pieces.size(), 1u);
+  EXPECT_EQ(plan.chunks[plan.of_key[3][0]].pieces.size(), 1u);
+}
+
+TEST(Plan, KeysMayStayWhole) {
+  PlanRules rules;
+  rules.servers = 2;
+  rules.cut_above = INT64_MAX;
+  EXPECT_EQ(planned({{"w", {1'000'000}, f32}, {"v", {1'000'000}, f32}}, rules).chunks.size(), 2u);
+  EXPECT_EQ(make_plan({{"w", {1 << 28, 2}, f32}}, rules).status().message(), "key 'w' is too large to stay whole: at most 1 GiB");
+}
+
+TEST(Plan, CompressedArraysAreCutBetweenBlocks) {
+  PlanRules rules;
+  rules.servers = 3;
+  rules.compression = *parse_compression("2bit");
+  Key large = {"w", {1'000'000}, f32}, small = {"b", {10}, f32}, plain = {"p", {100'000}, f32};
+  large.compressed = small.compressed = Key::Compressed::contributions;
+  const CommunicationPlan plan = planned({large, small, plain}, rules);
+  expect_whole(plan);
+  ASSERT_GT(plan.of_key[0].size(), 3u);
+  int64_t packed = 0;
+  for (uint32_t chunk : plan.of_key[0]) {
+    EXPECT_EQ(plan.chunks[chunk].pieces[0].first % kBlock, 0);
+    packed += plan.chunks[chunk].packed;
+  }
+  EXPECT_EQ(packed, packed_bytes(rules.compression, f32, 1'000'000));
+  EXPECT_EQ(plan.chunks[plan.of_key[1][0]].packed, 4u + 3u);
+  for (uint32_t chunk : plan.of_key[2]) EXPECT_EQ(plan.chunks[chunk].packed, 0u);
+  PlanRules others = rules;
+  others.compression = *parse_compression("fp16");
+  EXPECT_NE(planned({large, small, plain}, others).hash, plan.hash);
+  Key numbers = {"n", {4}, plan::DType::i32};
+  numbers.compressed = Key::Compressed::contributions;
+  EXPECT_EQ(make_plan({numbers}, rules).status().message(), "key 'n': arrays of f32 and f64 are compressed");
+}
+
 }  // namespace
 }  // namespace mxc::kv

@@ -242,5 +242,104 @@ TEST_F(PartsServerTest, AddsPartsByTheTree) {
   EXPECT_EQ(weights_, std::vector<uint64_t>{4});
 }
 
+// What lies beside a chunk is updated with it: no step is committed before both have their first values, whichever comes last.
+TEST(ServerBeside, WaitsForFirstValues) {
+  const CommunicationPlan plan = *make_plan({{"w", {1}, plan::DType::f32}, {"w/slot", {1}, plan::DType::f32, 0}}, {});
+  std::vector<std::string> slots;
+  Server server(plan, 0, {}, [&](const Step& step) {
+    slots.emplace_back(step.beside.front().begin(), step.beside.front().end());
+    return absl::OkStatus();
+  });
+  const auto say = [&](Type type, uint32_t chunk, const std::string& payload) {
+    Message message;
+    message.header = {type, 0, 0, 0, 0, chunk, 0, type == Type::push ? 1u : 0u, 0, 1};
+    message.payload = payload;
+    std::vector<Reply> replies;
+    EXPECT_TRUE(server.receive(0, message, replies).ok());
+  };
+  say(Type::init, 0, "wwww");
+  say(Type::push, 0, "gggg");
+  EXPECT_EQ(server.version(0), 0u);
+  say(Type::init, 1, "slot");
+  EXPECT_EQ(server.version(0), 1u);
+  EXPECT_EQ(slots, std::vector<std::string>{"slot"});
+}
+
+// Chunk 0 is compressed in both directions; the update sends what it has added.
+class CompressingServerTest : public testing::Test {
+ protected:
+  static CommunicationPlan planned() {
+    PlanRules rules;
+    rules.workers = rules.shards = 2;
+    rules.compression = *parse_compression("fp16");
+    Key key = {"w", {2}, plan::DType::f32};
+    key.compressed = Key::Compressed::differences;
+    return *make_plan({key}, rules);
+  }
+  static std::string halves(uint16_t a, uint16_t b) {
+    const uint16_t values[] = {a, b};
+    return std::string(reinterpret_cast<const char*>(values), sizeof values);
+  }
+  static std::string floats(float a, float b) {
+    const float values[] = {a, b};
+    return std::string(reinterpret_cast<const char*>(values), sizeof values);
+  }
+  std::vector<Reply> say(uint32_t worker, Type type, uint64_t step, const std::string& payload, uint8_t codec, uint32_t weight = 1, uint64_t sequence = 0) {
+    Message message;
+    message.header = {type, 0, 0, worker, 0, 0, 0, step, sequence, weight, codec};
+    message.payload = payload;
+    std::vector<Reply> replies;
+    status_ = server_.receive(worker, message, replies);
+    return replies;
+  }
+
+  CommunicationPlan plan_ = planned();
+  Server server_{plan_, 0, {}, [this](const Step& step) {
+                   sums_.push_back(std::string(step.sum.begin(), step.sum.end()));
+                   *step.difference = differs_;
+                   return absl::OkStatus();
+                 }};
+  std::vector<std::string> sums_;
+  std::string differs_;
+  absl::Status status_;
+};
+
+TEST_F(CompressingServerTest, AddsWhatItUnpacks) {
+  say(0, Type::init, 0, floats(0, 0), 0);
+  say(0, Type::push, 1, halves(0x3c00, 0xc000), 1);  // 1, -2
+  say(1, Type::push, 1, halves(0x3800, 0x4200), 1);  // 0.5, 3
+  ASSERT_TRUE(status_.ok()) << status_;
+  EXPECT_EQ(sums_, std::vector<std::string>{floats(1.5f, 1)});
+}
+
+TEST_F(CompressingServerTest, SendsTheDifferenceToWhomItServes) {
+  say(0, Type::init, 0, floats(7, 8), 0);
+  differs_ = halves(0x3c00, 0x3c00);
+  say(0, Type::push, 1, halves(0, 0), 1);
+  say(1, Type::push, 1, halves(0, 0), 1);
+  const std::vector<Reply> whole = say(0, Type::pull, 1, "", 0, /*weight=*/0, 5), difference = say(1, Type::pull, 1, "", 0, /*weight=*/1, 6);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].header.codec, 0);
+  EXPECT_EQ(whole[0].payload, floats(7, 8));
+  ASSERT_EQ(difference.size(), 1u);
+  EXPECT_EQ(difference[0].header.codec, 1);
+  EXPECT_EQ(difference[0].payload, differs_);
+  // A step of nothing differs in nothing that is known.
+  say(0, Type::push, 2, "", 0, /*weight=*/0);
+  say(1, Type::push, 2, "", 0, /*weight=*/0);
+  ASSERT_TRUE(status_.ok()) << status_;
+  EXPECT_EQ(say(1, Type::pull, 2, "", 0, /*weight=*/1, 7)[0].header.codec, 0);
+  EXPECT_EQ(sums_.size(), 1u);
+}
+
+TEST_F(CompressingServerTest, RefusesWhatIsNotAsPlanned) {
+  say(0, Type::init, 0, floats(0, 0), 0);
+  EXPECT_TRUE(say(0, Type::push, 1, floats(1, 2), 0).empty());
+  EXPECT_EQ(status_.message(), "push of chunk 0: it is not compressed as the plan says");
+  EXPECT_TRUE(say(0, Type::push, 1, "odd", 1).empty());
+  EXPECT_EQ(status_.message(), "push of chunk 0: its compressed elements cannot be");
+  EXPECT_EQ(server_.awaited(0), (std::vector<uint32_t>{0, 1}));
+}
+
 }  // namespace
 }  // namespace mxc::kv

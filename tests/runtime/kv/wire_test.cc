@@ -115,6 +115,31 @@ TEST(Wire, SaysWhatIsWrong) {
   EXPECT_EQ(refusal({header_frame(join, long_text), long_text}), "its text is too long");
 }
 
+// Of a chunk that the plan compresses: what is pushed and what comes back; and a contribution that weighs nothing needs no bytes.
+TEST(Wire, CompressedPayloads) {
+  Limits limits = kLimits;
+  limits.packed_bytes.assign(limits.chunk_bytes.size(), 0);
+  limits.packed_bytes[1] = 3;
+  const auto verdict = [&](const Header& header, const std::string& payload) {
+    const std::string frame = header_frame(header, payload);
+    std::vector<std::string_view> frames = {frame};
+    if (!payload.empty()) frames.push_back(payload);
+    const absl::StatusOr<Message> message = kv::parse(frames, limits);
+    if (message.ok()) EXPECT_EQ(message->header, header);
+    return message.ok() ? std::string("accepted") : std::string(message.status().message());
+  };
+  for (Type type : {Type::push, Type::value}) {
+    EXPECT_EQ(verdict({type, kJob, 0, 0, 0, 1, 0, 1, 0, 1, 1}, "abc"), "accepted");
+    EXPECT_EQ(verdict({type, kJob, 0, 0, 0, 1, 0, 1, 0, 1, 1}, "abcd"), "its payload has not the compressed chunk's size");
+    EXPECT_EQ(verdict({type, kJob, 0, 0, 0, 1, 0, 1, 0, 1, 2}, "abc"), "there is no such codec");
+    EXPECT_EQ(verdict({type, kJob, 0, 0, 0, 0, 0, 1, 0, 1, 1}, "abc"), "there is no such codec");  // that chunk is not compressed
+  }
+  EXPECT_EQ(verdict({Type::init, kJob, 0, 0, 0, 1, 0, 0, 0, 0, 1}, "abc"), "there is no such codec");
+  EXPECT_EQ(verdict({Type::pull, kJob, 0, 0, 0, 1, 0, 0, 0, 0, 1}, ""), "there is no such codec");
+  EXPECT_EQ(verdict({Type::push, kJob, 0, 0, 0, 1, 0, 1, 0, 0, 0}, ""), "accepted");
+  EXPECT_EQ(verdict({Type::push, kJob, 0, 0, 0, 1, 0, 1, 0, 5, 0}, ""), "its payload has not the chunk's size");
+}
+
 TEST(Wire, TheSchedulerIsASender) {
   const Header header = {Type::alive, kJob, 0, kScheduler, 0, 0, 0, 0, 0, 0};
   EXPECT_EQ(refusal({header_frame(header, "")}), "accepted");

@@ -152,6 +152,7 @@ TEST_F(Trainer, MetadataThatCannotBe) {
   EXPECT_EQ(resumed("hyper.lr", "nan"), "'nan', expected a number of at least 0\n");
   EXPECT_EQ(resumed("hyper.momentum", "1"), "'1', expected a number of at least 0 and below 1\n");
   EXPECT_EQ(resumed("hyper.momentum", "much"), "'much', expected a number\n");
+  EXPECT_EQ(resumed("compress", "zip"), "'zip', expected a compression that this program knows\n");
   EXPECT_EQ(resumed("hyper.beta1", "0.5"), "'0.5', but the program has no such hyper-parameter\n");
 }
 
