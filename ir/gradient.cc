@@ -29,19 +29,19 @@ GradientBuilder::GradientBuilder(OpBuilder& builder, Operation* op, ValueRange r
     : builder(builder), loc(gradientLocation(op->getLoc())), op_(op), resultGradients_(resultGradients), wanted_(wanted),
       gradients_(op->getNumOperands()) {}
 
-namespace {
-constexpr StringLiteral kGradientSuffix = ".gradient";
-}
-
+// The name alone does not tell: users may call something "mask.gradient".
 Location gradientLocation(Location forward) {
   auto named = dyn_cast<NameLoc>(forward);
   if (!named || isGradientLocation(forward)) return forward;
-  return NameLoc::get(StringAttr::get(forward.getContext(), named.getName().str() + kGradientSuffix), named.getChildLoc());
+  MLIRContext* context = forward.getContext();
+  return NameLoc::get(StringAttr::get(context, named.getName().str() + ".gradient"),
+                      FusedLoc::get(context, {named.getChildLoc()}, UnitAttr::get(context)));
 }
 
 bool isGradientLocation(Location location) {
   auto named = dyn_cast<NameLoc>(location);
-  return named && named.getName().getValue().ends_with(kGradientSuffix);
+  auto marked = named ? dyn_cast<FusedLoc>(named.getChildLoc()) : FusedLoc();
+  return marked && isa_and_nonnull<UnitAttr>(marked.getMetadata());
 }
 
 void GradientBuilder::set(unsigned i, Value gradient) {

@@ -14,9 +14,11 @@ Location hintRecompute(Location place, int64_t scope) {
 
 std::optional<int64_t> recomputeScope(Location location) {
   if (auto named = dyn_cast<NameLoc>(location)) location = named.getChildLoc();
-  auto fused = dyn_cast<FusedLoc>(location);
-  auto scope = fused ? dyn_cast_or_null<IntegerAttr>(fused.getMetadata()) : IntegerAttr();
-  return scope ? std::optional<int64_t>(scope.getInt()) : std::nullopt;
+  for (auto fused = dyn_cast<FusedLoc>(location); fused; fused = dyn_cast<FusedLoc>(location)) {
+    if (auto scope = dyn_cast_or_null<IntegerAttr>(fused.getMetadata())) return scope.getInt();
+    location = fused.getLocations().front();  // that of a gradient is marked
+  }
+  return std::nullopt;
 }
 
 }  // namespace mxc

@@ -81,6 +81,7 @@ class Reverse {
     for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
       Value gradient = g.get(i);
       if (!gradient || !wanted[i]) continue;
+      givers_.insert(op);
       add(operand, gradient, gradientLocation(op->getLoc()));
     }
     return success();
@@ -205,7 +206,7 @@ class Reverse {
 
   // " for its operand 2" where the op has a gradient for another.
   std::string whichOperand(const Step& step) const {
-    bool others = isFloatTensor(step.result) && llvm::any_of(step.op()->getOperands(), [&](Value v) { return gradientOf_.contains(v); });
+    bool others = isFloatTensor(step.result) && givers_.contains(step.op());
     return others ? " for its operand " + std::to_string(step.operand->getOperandNumber()) : "";
   }
 
@@ -216,6 +217,7 @@ class Reverse {
   llvm::DenseSet<Value> active_;  // wanted values and what depends on them, over float tensors
   SmallVector<Operation*> path_;
   llvm::DenseMap<Value, Value> gradientOf_;
+  llvm::DenseSet<Operation*> givers_;  // ops that have given an operand a gradient
 };
 
 }  // namespace

@@ -35,6 +35,9 @@ namespace {
 
 using Values = SmallVector<Value>;
 
+// The gradient of what is constant between its jumps: zero, also at them.
+LogicalResult flat(GradientBuilder& g) { return g.set(0, g.constant(0, g.dy())), success(); }
+
 Value sigmoidOf(Body& b, Value x) { return b.div(b.constant(1, x), b.add(b.constant(1, x), b.exp(b.neg(x)))); }
 
 // max(x, 0) + log1p(exp(-|x|)): neither overflows nor loses small values.
@@ -142,13 +145,13 @@ Values SignOp::body(Body& b, ValueRange x) {
   Value rest = b.select(b.eq(x[0], zero), zero, x[0]);  // 0, or a NaN
   return {b.select(b.gt(x[0], zero), b.constant(1, x[0]), b.select(b.lt(x[0], zero), b.constant(-1, x[0]), rest))};
 }
-LogicalResult SignOp::buildGradient(GradientBuilder&) { return success(); }
+LogicalResult SignOp::buildGradient(GradientBuilder& g) { return flat(g); }
 
 Values FloorOp::body(Body& b, ValueRange x) { return {isFloat(x[0]) ? b.floor(x[0]) : x[0]}; }
-LogicalResult FloorOp::buildGradient(GradientBuilder&) { return success(); }
+LogicalResult FloorOp::buildGradient(GradientBuilder& g) { return flat(g); }
 
 Values CeilOp::body(Body& b, ValueRange x) { return {isFloat(x[0]) ? b.neg(b.floor(b.neg(x[0]))) : x[0]}; }
-LogicalResult CeilOp::buildGradient(GradientBuilder&) { return success(); }
+LogicalResult CeilOp::buildGradient(GradientBuilder& g) { return flat(g); }
 
 // The distance to the number below is exact where it matters. A zero has the sign of x.
 Values RoundOp::body(Body& b, ValueRange x) {
@@ -159,7 +162,7 @@ Values RoundOp::body(Body& b, ValueRange x) {
   Value rounded = b.add(below, b.select(up, b.constant(1, x[0]), zero));
   return {b.select(b.eq(rounded, zero), b.mul(x[0], zero), rounded)};
 }
-LogicalResult RoundOp::buildGradient(GradientBuilder&) { return success(); }
+LogicalResult RoundOp::buildGradient(GradientBuilder& g) { return flat(g); }
 
 Values ErfOp::body(Body& b, ValueRange x) { return {b.erf(x[0])}; }
 LogicalResult ErfOp::buildGradient(GradientBuilder& g) {

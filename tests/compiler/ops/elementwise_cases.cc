@@ -17,6 +17,13 @@ OpCase unary(std::string name, std::string attributes, Input input, std::functio
   return c;
 }
 
+// A function with jumps, in places between them, where its slope is 0.
+OpCase between(std::string name, Input input, std::function<double(double)> f) {
+  OpCase c = unary(std::move(name), "{}", std::move(input), std::move(f));
+  c.name += "/between";
+  return c;
+}
+
 OpCase cast(std::string what, std::string attributes, Input input, std::function<double(double)> f) {
   OpCase c = unary("cast", std::move(attributes), std::move(input), f, false);
   c.name += "/" + what;
@@ -70,6 +77,7 @@ double power(double a, double b) {
   return b < 0 ? std::trunc(1 / std::pow(a, -b)) : result;
 }
 
+double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
@@ -96,10 +104,14 @@ std::vector<OpCase> elementwiseCases() {
       unary("sin", "{}", real(odd), Unary(std::sin)),
       unary("cos", "{}", real(odd), Unary(std::cos)),
       unary("stop_gradient", "{}", real(odd), [](double x) { return x; }, false),
-      unary("sign", "{}", grained(odd), [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }, false),
-      unary("floor", "{}", real(odd, -9, 9), Unary(std::floor), false),
-      unary("ceil", "{}", real(odd, -9, 9), Unary(std::ceil), false),
+      unary("sign", "{}", grained(odd), sign, false),
+      between("sign", awayFromZero(odd), sign),
+      unary("floor", "{}", halves(odd), Unary(std::floor), false),
+      between("floor", real(odd, -9, 9), Unary(std::floor)),
+      unary("ceil", "{}", halves(odd), Unary(std::ceil), false),
+      between("ceil", real(odd, -9, 9), Unary(std::ceil)),
       unary("round", "{}", halves(odd), [](double x) { return std::nearbyint(x); }, false),
+      between("round", real(odd, -9, 9), [](double x) { return std::nearbyint(x); }),
       unary("leaky_relu", "{slope = 0.1 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.1 * x; }),
       unary("elu", "{alpha = 0.7 : f64}", awayFromZero(odd), [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); }),
       cast("from_integer", "{to = $T}", Input{odd, Kind::i32, -9, 9}, [](double x) { return x; }),

@@ -13,6 +13,16 @@
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_factor.mlir 2>&1 | FileCheck %t/lost_factor.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_operand.mlir 2>&1 | FileCheck %t/lost_operand.mlir
 // RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_input.mlir 2>&1 | FileCheck %t/lost_input.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_twice.mlir 2>&1 | FileCheck %t/lost_twice.mlir
+// RUN: not mxc-opt --pass=infer-shapes,build-graphs %t/lost_named.mlir 2>&1 | FileCheck %t/lost_named.mlir
+// RUN: sed 's/OP/sign/' %t/jumps.mlir > %t/sign.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/sign.mlir 2>&1 | FileCheck %t/jumps.mlir
+// RUN: sed 's/OP/floor/' %t/jumps.mlir > %t/floor.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/floor.mlir 2>&1 | FileCheck %t/jumps.mlir
+// RUN: sed 's/OP/ceil/' %t/jumps.mlir > %t/ceil.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/ceil.mlir 2>&1 | FileCheck %t/jumps.mlir
+// RUN: sed 's/OP/round/' %t/jumps.mlir > %t/round.mlir
+// RUN: mxc-opt --pass=infer-shapes,build-graphs %t/round.mlir 2>&1 | FileCheck %t/jumps.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs %t/two_ways.mlir 2>&1 | FileCheck %t/two_ways.mlir
 // RUN: mxc-opt --pass=infer-shapes,build-graphs,simplify %t/flat.mlir 2>&1 | FileCheck %t/flat.mlir
 // RUN: mxc-opt --own-main --pass=infer-shapes,build-graphs %t/outputs.mlir 2>&1 | FileCheck %t/outputs.mlir
@@ -284,6 +294,48 @@ module @m {
   %l = mx.mul %x, %w : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<3xf32>) -> tensor<*xf32>
   mx.minimize %l : tensor<*xf32>
   mx.output "g", %g : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- lost_twice.mlir
+// That another term gives an operand a gradient does not make the comparison one with a gradient.
+// CHECK: [[#@LINE+6]]:8: error: 'mx.greater' op has no gradient, and the loss needs one on its way to parameter v
+// CHECK: [[#@LINE+4]]:8: note: and so on parameter v
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %v = mx.parameter "v" {init = "zeros"} : tensor<3xf32>
+  %o = mx.greater %w, %v : (tensor<3xf32>, tensor<3xf32>) -> tensor<*xf32>
+  %s = mx.add %o, %w : (tensor<*xf32>, tensor<3xf32>) -> tensor<*xf32>
+  %l = mx.mul %x, %s : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- lost_named.mlir
+// What a user calls so is no gradient.
+// CHECK: 'mx.greater' op has no gradient, and the loss needs one on its way to parameter w
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %o = mx.greater %x, %w : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<3xf32>) -> tensor<*xf32> loc("greater.gradient")
+  mx.minimize %o : tensor<*xf32>
+  mx.optimizer "sgd" {lr = 0.1}
+}
+
+//--- jumps.mlir
+// Exact zeros, with which the parameter is trained.
+// CHECK-NOT: warning
+// CHECK-LABEL: func.func @train
+// CHECK: %[[ZERO:.*]] = mx.constant {{.*}}0.000000e+00
+// CHECK: %[[ZEROS:.*]] = mx.broadcast %[[ZERO]]
+// CHECK: mx.sgd_update %{{[a-z0-9]+}}, %[[ZEROS]]
+module @m {
+  %x = mx.input "x" : tensor<4x3xf32, #mx.enc<batch = 0>>
+  %w = mx.parameter "w" {init = "zeros"} : tensor<3xf32>
+  %r = mx.OP %w : (tensor<3xf32>) -> tensor<*xf32>
+  %l = mx.mul %x, %r : (tensor<4x3xf32, #mx.enc<batch = 0>>, tensor<*xf32>) -> tensor<*xf32>
+  mx.minimize %l : tensor<*xf32>
   mx.optimizer "sgd" {lr = 0.1}
 }
 
