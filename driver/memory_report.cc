@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "runtime/core/storage.h"
+
 namespace mxc::driver {
 
 namespace {
@@ -92,17 +94,12 @@ class Lifetimes {
   std::map<uint64_t, uint32_t> written_;  // by offset
 };
 
-// Graphs that run where shards train together, and nowhere else: what they take is not of the memory of a program that trains alone.
-bool isOfShards(const core::PlanView& plan, const plan::Graph& graph) {
-  const std::string name = plan.text(graph.name);
-  return graph.kind == plan::GraphKind::update || (graph.kind == plan::GraphKind::user && (name == "gradients" || name == "update_whole"));
-}
-
-// Inputs and outputs of such graphs alone.
+// Inputs and outputs of graphs that run where shards train together, and of no others: what those take is not of the memory of a program that
+// trains alone.
 std::set<uint32_t> boundByShards(const core::PlanView& plan) {
   std::set<uint32_t> shards, others;
   for (const plan::Graph& graph : plan.graphs()) {
-    std::set<uint32_t>& bound = isOfShards(plan, graph) ? shards : others;
+    std::set<uint32_t>& bound = plan.is_of_shards(graph) ? shards : others;
     for (const plan::Binding& binding : plan.inputs(graph)) bound.insert(binding.buffer);
     for (const plan::Binding& binding : plan.outputs(graph)) bound.insert(binding.buffer);
   }
@@ -141,14 +138,13 @@ MemoryReport memoryReport(const core::PlanView& plan) {
   report.sums = sumsOf(plan, apart);
   report.arena_bytes = 0;
   for (const plan::Graph& graph : plan.graphs()) {
-    if (isOfShards(plan, graph)) continue;
+    if (plan.is_of_shards(graph)) continue;
     report.arena_bytes = std::max(report.arena_bytes, graph.arena_bytes);
     report.graphs.push_back({plan.text(graph.name), graph.batch, graph.arena_bytes, 0, 0, {}, {}});
     Lifetimes(plan, graph, report.graphs.back());
   }
-  const plan::Device& device = plan.devices()[0];
-  report.total_bytes = report.arena_bytes + device.persistent_bytes + device.io_bytes;
-  for (uint32_t buffer : apart) report.total_bytes -= (plan.buffer(buffer).bytes + plan::kAlign - 1) / plan::kAlign * plan::kAlign;
+  const core::AreaBytes bytes = core::area_bytes(plan, 0, core::Graphs::alone);
+  report.total_bytes = bytes.arena + bytes.persistent + bytes.io;
   return report;
 }
 

@@ -148,7 +148,7 @@ CompileFlags::CompileFlags(CLI::App& app) {
       ->check(CLI::Range(64, 1 << 24).description(""))
       ->capture_default_str();
   app.add_option("--memory-limit", raw_.memory_limit,
-                 "The most that the program may take, as 512MiB: values are computed again where they would not fit")
+                 "The most that the program may take, as 512MiB, but for what several shards need: values are computed again where they would not fit")
       ->type_name("BYTES");
   addChoice(app, "--report", options.report, {"memory", "memory,json", "memory,svg"},
             "Report the exact memory of the program: for people, as JSON, or as a picture of lifetimes")

@@ -4,6 +4,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include "runtime/core/storage.h"
 
 namespace mxc::driver {
 
@@ -58,9 +59,7 @@ class Text {
   std::string write() {
     for (const plan::Fact& fact : plan_.facts()) row("", plan_.text(fact.key), plan_.text(fact.value));
     out_ << "\nmemory\n";
-    for (const plan::Device& device : plan_.devices())
-      out_ << "  " << name(device.kind) << " " << device.index << ": arena " << device.arena_bytes << " bytes, persistent "
-           << device.persistent_bytes << " bytes, inputs and outputs " << device.io_bytes << " bytes\n";
+    for (uint16_t i = 0; i < plan_.devices().size(); ++i) memory(i);
     if (!plan_.hypers().empty()) out_ << "\nhyper-parameters\n";
     for (const plan::Hyper& hyper : plan_.hypers()) {
       std::string value;
@@ -77,6 +76,14 @@ class Text {
   void row(llvm::StringRef indent, llvm::StringRef key, llvm::StringRef value) {
     out_ << indent << key;
     out_.indent(key.size() < 28 ? 28 - key.size() : 1) << value << "\n";
+  }
+
+  void memory(uint16_t index) {
+    const plan::Device& device = plan_.devices()[index];
+    const core::AreaBytes alone = core::area_bytes(plan_, index, core::Graphs::alone), all = core::area_bytes(plan_, index, core::Graphs::all);
+    out_ << "  " << name(device.kind) << " " << device.index << ": arena " << alone.arena << " bytes, persistent " << alone.persistent
+         << " bytes, inputs and outputs " << alone.io << " bytes\n";
+    if (all.io > alone.io) out_ << "    with several shards: arena " << all.arena << " bytes, inputs and outputs " << all.io << " bytes\n";
   }
 
   void parameters() {

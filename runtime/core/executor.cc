@@ -174,7 +174,12 @@ class Flattener {
     }
     plan::Kernel kernel = copy ? nullptr : e_.program_->kernels[step.kernel];
     emit({copy ? OpKind::copy : OpKind::kernel, index, slots_, 0, kernel});
-    for (const plan::Arg& arg : view_.args(step)) emit_slot(arg, loop);
+    for (const plan::Arg& arg : view_.args(step)) {
+      if (!e_.storage_->holds(view_.buffer(arg.buffer))) {
+        return error(Code::invalid_argument, "step '%s': the storage was made for other graphs than its own", view_.text(step.name));
+      }
+      emit_slot(arg, loop);
+    }
     return Status();
   }
 

@@ -50,7 +50,7 @@ class Executor {
   Executor& operator=(Executor&&) = default;
 
   // The plan, kernels, storage and pool must outlive the executor; the pool may be null (one thread). `unsupported` if the graph
-  // has a step that is not a CPU kernel or copy. `selection` is read during the call alone; null: the whole graph.
+  // has a step that is not a CPU kernel or copy; `invalid_argument` if the storage is for other graphs. `selection` is read during the call alone; null: the whole graph.
   static Status create(const plan::Program& program, const PlanView& view, uint32_t graph, const Storage& storage,
                        ThreadPool* pool, Executor* executor, const Selection* selection = nullptr);
 

@@ -87,6 +87,10 @@ uint32_t PlanView::find_output(const plan::Graph& graph, const char* name) const
   return plan::kNone;
 }
 
+bool PlanView::is_of_shards(const plan::Graph& graph) const {
+  return graph.kind == plan::GraphKind::update || (graph.kind == plan::GraphKind::user && (same(text(graph.name), "gradients") || same(text(graph.name), "update_whole")));
+}
+
 const char* dtype_name(plan::DType dtype) {
   switch (dtype) {
     case plan::DType::f32: return "f32";

@@ -73,6 +73,9 @@ class PlanView {
   uint32_t find_input(const plan::Graph& graph, const char* name) const;       // index into inputs(graph)
   uint32_t find_output(const plan::Graph& graph, const char* name) const;      // index into outputs(graph)
 
+  // Whether a graph runs only where several shards train together: "gradients", "update_whole", and the updates.
+  bool is_of_shards(const plan::Graph& graph) const;
+
  private:
   template <typename T>
   std::span<const T> table(const plan::Table& t) const {

@@ -13,7 +13,37 @@ namespace {
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr int kSpaces = 3;
 
+// The end of what bindings need of a device's io area.
+uint64_t io_end(const PlanView& view, uint16_t device, std::span<const plan::Binding> bindings) {
+  uint64_t end = 0;
+  for (const plan::Binding& binding : bindings) {
+    const plan::Buffer& buffer = view.buffer(binding.buffer);
+    if (buffer.space != plan::Space::io || buffer.device != device) continue;
+    const uint64_t last = (buffer.offset + buffer.bytes + plan::kAlign - 1) / plan::kAlign * plan::kAlign;
+    if (last > end) end = last;
+  }
+  return end;
+}
+
 }  // namespace
+
+// Arenas are planned for each graph on device 0 alone. The compiler gives io memory to graphs in the program's order, so that what the
+// last ones need lies at the end.
+AreaBytes area_bytes(const PlanView& view, uint16_t device, Graphs graphs) {
+  const plan::Device& whole = view.devices()[device];
+  if (graphs == Graphs::all) return {whole.arena_bytes, whole.persistent_bytes, whole.io_bytes};
+  AreaBytes bytes = {device == 0 ? 0 : whole.arena_bytes, whole.persistent_bytes, 0};
+  for (const plan::Graph& graph : view.graphs()) {
+    const bool runs = graphs == Graphs::alone ? !view.is_of_shards(graph) : graph.kind == plan::GraphKind::update;
+    if (!runs) continue;
+    if (device == 0 && graph.arena_bytes > bytes.arena) bytes.arena = graph.arena_bytes;
+    for (std::span<const plan::Binding> bindings : {view.inputs(graph), view.outputs(graph)}) {
+      const uint64_t end = io_end(view, device, bindings);
+      if (end > bytes.io) bytes.io = end;
+    }
+  }
+  return bytes;
+}
 
 bool map_region(uint64_t bytes, Region* region) {
   *region = {};
@@ -38,6 +68,7 @@ void unmap_region(const Region& region) {
 Storage& Storage::operator=(Storage&& other) {
   if (this != &other) {
     unmap();
+    arenas_ = other.arenas_;
     areas_ = std::move(other.areas_);
   }
   return *this;
@@ -50,15 +81,16 @@ void Storage::unmap() {
   areas_ = Array<Region>();
 }
 
-Status Storage::create(const PlanView& view, Storage* storage, Arenas arenas) {
+Status Storage::create(const PlanView& view, Storage* storage, Arenas arenas, Graphs graphs) {
   Storage made;
+  made.arenas_ = arenas;
   if (!made.areas_.allocate(view.devices().size() * kSpaces)) return error(Code::out_of_memory, "no memory for the storage");
   for (uint32_t i = 0; i < view.devices().size(); ++i) {
-    const plan::Device& device = view.devices()[i];
-    if (device.kind != plan::DeviceKind::cpu) {
+    if (view.devices()[i].kind != plan::DeviceKind::cpu) {
       return error(Code::unsupported, "device %u is no CPU: this runtime has CPU storage only", i);
     }
-    uint64_t bytes[kSpaces] = {arenas == Arenas::own ? device.arena_bytes : 0, device.persistent_bytes, device.io_bytes};
+    const AreaBytes needed = area_bytes(view, static_cast<uint16_t>(i), graphs);
+    uint64_t bytes[kSpaces] = {arenas == Arenas::own ? needed.arena : 0, needed.persistent, needed.io};
     for (int space = 0; space < kSpaces; ++space) {
       if (!map_region(bytes[space], &made.areas_[i * kSpaces + space])) {
         return error(Code::out_of_memory, "device %u: no memory for %llu bytes", i, (unsigned long long)bytes[space]);
@@ -73,6 +105,14 @@ void Storage::lend_arena(uint16_t device, void* base) {
   Region& area = areas_[static_cast<uint64_t>(device) * kSpaces + static_cast<uint64_t>(plan::Space::arena)];
   unmap_region(area);
   area = {nullptr, 0, base};
+  arenas_ = Arenas::lent;
+}
+
+bool Storage::holds(const plan::Buffer& buffer) const {
+  if (buffer.bytes == 0 || (buffer.space == plan::Space::arena && arenas_ == Arenas::lent)) return true;
+  const Region& area = areas_[static_cast<uint64_t>(buffer.device) * kSpaces + static_cast<uint64_t>(buffer.space)];
+  const uint64_t before = reinterpret_cast<uintptr_t>(area.base) - reinterpret_cast<uintptr_t>(area.mapping);
+  return buffer.offset + buffer.bytes + before <= area.mapping_bytes;
 }
 
 void* Storage::base(plan::Space space, uint16_t device) const {

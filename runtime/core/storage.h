@@ -25,6 +25,15 @@ void unmap_region(const Region& region);
 // Whether a storage maps arenas of its own, or is lent them before anything runs.
 enum class Arenas { own, lent };
 
+// Which graphs of a program run in a storage: all; those that run without several shards (PlanView::is_of_shards); those of kind update.
+enum class Graphs { all, alone, updates };
+
+// What they need of a device. Persistent memory belongs to the program, whatever runs.
+struct AreaBytes {
+  uint64_t arena, persistent, io;
+};
+AreaBytes area_bytes(const PlanView& view, uint16_t device, Graphs graphs);
+
 class Storage {
  public:
   Storage() = default;
@@ -33,13 +42,17 @@ class Storage {
   ~Storage();
 
   // `out_of_memory` if the system has not enough; `unsupported` if a device is not a CPU.
-  static Status create(const PlanView& view, Storage* storage, Arenas arenas = Arenas::own);
+  static Status create(const PlanView& view, Storage* storage, Arenas arenas = Arenas::own, Graphs graphs = Graphs::all);
 
   // From now on the arena of a device is memory of the caller, aligned to plan::kAlign and as large as the Plan says. Executors made
   // before have to be told (Executor::follow_storage).
   void lend_arena(uint16_t device, void* base);
 
+  // Whether there is memory for a buffer: always, but where the storage was made for graphs that do not use it.
+  bool holds(const plan::Buffer& buffer) const;
+
   void* base(plan::Space space, uint16_t device) const;
+  // Requires: holds(buffer).
   void* address(const plan::Buffer& buffer) const;
 
   // Writes a hyper-parameter (converted to the dtype of its buffer) or all default values.
@@ -53,6 +66,7 @@ class Storage {
  private:
   void unmap();
 
+  Arenas arenas_ = Arenas::own;
   Array<Region> areas_;  // device * 3 + space
 };
 

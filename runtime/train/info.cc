@@ -2,6 +2,7 @@
 #include "runtime/train/info.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -90,13 +91,22 @@ void add_parameters(const core::PlanView& view, std::string* out) {
   }
 }
 
+const char* device_kind(const plan::Device& device) { return device.kind == plan::DeviceKind::cpu ? "cpu" : "cuda"; }
+
+// What a device holds without and with the graphs of several shards.
+std::pair<core::AreaBytes, core::AreaBytes> areas_of(const core::PlanView& view, size_t device) {
+  const auto index = static_cast<uint16_t>(device);
+  return {core::area_bytes(view, index, core::Graphs::alone), core::area_bytes(view, index, core::Graphs::all)};
+}
+
 void add_memory(const core::PlanView& view, std::string* out) {
   absl::StrAppend(out, "\nmemory\n");
   for (size_t d = 0; d < view.devices().size(); ++d) {
-    const plan::Device& device = view.devices()[d];
-    absl::StrAppend(out, "  device ", d, " (", device.kind == plan::DeviceKind::cpu ? "cpu" : "cuda", "): arena ",
-                    bytes_text(device.arena_bytes), ", persistent ", bytes_text(device.persistent_bytes), ", inputs and outputs ",
-                    bytes_text(device.io_bytes), "\n");
+    const auto [alone, shards] = areas_of(view, d);
+    absl::StrAppend(out, "  device ", d, " (", device_kind(view.devices()[d]), "): arena ", bytes_text(alone.arena), ", persistent ",
+                    bytes_text(alone.persistent), ", inputs and outputs ", bytes_text(alone.io), "\n");
+    if (shards.io > alone.io)
+      absl::StrAppend(out, "    with several shards: arena ", bytes_text(shards.arena), ", inputs and outputs ", bytes_text(shards.io), "\n");
   }
 }
 
@@ -187,9 +197,9 @@ std::string info_json(const core::PlanView& view) {
                         ",\"arena_bytes\":", graph.arena_bytes, ",\"inputs\":", inputs, ",\"outputs\":", outputs, "}");
   });
   const std::string memory = json_list(view.devices(), [&](const plan::Device& device) {
-    return absl::StrCat("{\"kind\":\"", device.kind == plan::DeviceKind::cpu ? "cpu" : "cuda",
-                        "\",\"arena_bytes\":", device.arena_bytes, ",\"persistent_bytes\":", device.persistent_bytes,
-                        ",\"io_bytes\":", device.io_bytes, "}");
+    const auto [alone, shards] = areas_of(view, static_cast<size_t>(&device - view.devices().data()));
+    return absl::StrCat("{\"kind\":\"", device_kind(device), "\",\"arena_bytes\":", alone.arena, ",\"persistent_bytes\":", alone.persistent,
+                        ",\"io_bytes\":", alone.io, ",\"shards\":{\"arena_bytes\":", shards.arena, ",\"io_bytes\":", shards.io, "}}");
   });
   return absl::StrCat("{\"facts\":{", facts, "},\"parameters\":", parameters, ",\"hypers\":", hypers, ",\"graphs\":", graphs,
                       ",\"memory\":", memory, "}\n");

@@ -125,7 +125,8 @@ absl::StatusOr<std::unique_ptr<KeyUpdates>> KeyUpdates::create(const plan::Progr
   auto made = std::make_unique<KeyUpdates>();
   made->view_ = view;
   made->rules_ = std::move(rules);
-  if (core::Status status = core::Storage::create(view, &made->storage_); !status.ok()) return engine::from_core(status);
+  core::Status reserved = core::Storage::create(view, &made->storage_, core::Arenas::own, core::Graphs::updates);
+  if (!reserved.ok()) return engine::from_core(reserved);
   made->storage_.set_default_hypers(view);
   for (uint32_t index : update_graphs(view)) {
     Graph graph;

@@ -36,16 +36,27 @@ const char* graph_kind_name(plan::GraphKind kind) {
 absl::StatusOr<std::unique_ptr<Model>> Model::open(const plan::Program& program, int threads, bool naive) {
   std::unique_ptr<Model> model(new Model(program));
   if (core::Status status = core::PlanView::open(program, &model->view_); !status.ok()) return engine::from_core(status);
-  if (core::Status status = core::Storage::create(model->view_, &model->storage_); !status.ok()) return engine::from_core(status);
   if (core::Status status = core::ThreadPool::create(threads, &model->pool_); !status.ok()) return engine::from_core(status);
-  model->storage_.set_default_hypers(model->view_);
   auto engine = engine::Engine::create({.naive = naive});
   if (!engine.ok()) return engine.status();
   model->engine_ = *std::move(engine);
-  uint64_t bytes = 0;
-  for (const plan::Device& device : model->view_.devices()) bytes += device.arena_bytes + device.persistent_bytes + device.io_bytes;
-  model->memory_ = model->engine_->variable("memory", bytes);
+  if (absl::Status status = model->reserve(core::Graphs::alone); !status.ok()) return status;
   return model;
+}
+
+absl::Status Model::reserve_for_shards() { return reserve(core::Graphs::all); }
+
+absl::Status Model::reserve(core::Graphs graphs) {
+  core::Status status = core::Storage::create(view_, &storage_, core::Arenas::own, graphs);
+  if (!status.ok()) return engine::from_core(status);
+  storage_.set_default_hypers(view_);
+  uint64_t bytes = 0;
+  for (uint16_t device = 0; device < view_.devices().size(); ++device) {
+    const core::AreaBytes of_device = core::area_bytes(view_, device, graphs);
+    bytes += of_device.arena + of_device.persistent + of_device.io;
+  }
+  memory_ = engine_->variable("memory", bytes);
+  return absl::OkStatus();
 }
 
 std::string Model::name() const { return io::program_name(view_); }

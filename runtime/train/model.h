@@ -22,8 +22,11 @@ namespace mxc::train {
 class Model {
  public:
   // `threads` compute together; 0: one per CPU. `naive` takes the serial engine. The program must outlive the model.
-  // Hyper-parameters start at their defaults.
+  // Hyper-parameters start at their defaults. There is no memory for the graphs of several shards.
   static absl::StatusOr<std::unique_ptr<Model>> open(const plan::Program& program, int threads, bool naive);
+
+  // From now on there is. All memory is made anew. Requires: it has not been used, nor a graph's runner been made.
+  absl::Status reserve_for_shards();
 
   const plan::Program& program() const { return program_; }
   const core::PlanView& view() const { return view_; }
@@ -43,6 +46,8 @@ class Model {
 
  private:
   explicit Model(const plan::Program& program) : program_(program) {}
+
+  absl::Status reserve(core::Graphs graphs);
 
   const plan::Program& program_;
   core::PlanView view_;

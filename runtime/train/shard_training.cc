@@ -86,6 +86,7 @@ absl::StatusOr<std::unique_ptr<ShardTraining>> ShardTraining::create(Model* mode
   auto keys = KeyUpdates::keys_of(model->view());
   if (!keys.ok()) return made->fail(keys.status());
   made->keys_ = *std::move(keys);
+  if (absl::Status status = model->reserve_for_shards(); !status.ok()) return made->fail(status);
   made->tensors_.resize(made->keys_.size());
   std::vector<engine::BoundVariable> bound;
   for (uint32_t key = 0; key < made->keys_.size(); ++key) {

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,46 @@ class Memory(unittest.TestCase):
         again = self.promised_and_taken(32, f"--memory-limit={limit}")
         self.assertLessEqual(again[0], limit)
         self.assertLess(again[1], kept[1] - 40 * MIB)
+
+
+SHARDED = """
+#include <mxc/mxc.h>
+using namespace mxc;
+MXC_MODEL(sharded) {
+  minimize(square(dense(input("x", {batch(1), 4096}), {.units = 4096, .bias = false})));
+}
+"""
+
+
+class Reserved(unittest.TestCase):
+    def test_gradients_of_several_shards_cost_no_other_training(self):
+        """Under a limit that has room for what the report says and half of the parameter, but not for its gradient too."""
+        parameter = 4 * 4096 * 4096
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "sharded.cpp").write_text(SHARDED)
+            command = [BUILD / "bin/mxc", "compile", "sharded.cpp", "-o", "sharded", "--report=memory,json"]
+            promised = json.loads(subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout)["total_bytes"]
+
+            def limit():
+                resource.setrlimit(resource.RLIMIT_DATA, (promised + parameter // 2,) * 2)
+                resource.setrlimit(resource.RLIMIT_STACK, (MIB,) * 2)  # that of each thread counts
+
+            def train(*more):
+                return subprocess.run(["./sharded", "train", "--data", "random:2", "--epochs", "1", "--threads", "1", *more], cwd=folder,
+                                      capture_output=True, text=True, preexec_fn=limit)
+
+            alone, several = train(), train("--shards", "2")
+            self.assertEqual(alone.returncode, 0, alone.stderr)
+            self.assertEqual(several.returncode, 1, several.stdout + several.stderr)
+            self.assertRegex(several.stderr, "^sharded: error: .*memory")
+
+            shown = subprocess.run(["./sharded", "info", "--json"], cwd=folder, check=True, capture_output=True, text=True).stdout
+            memory, = json.loads(shown)["memory"]
+            self.assertEqual(memory["arena_bytes"] + memory["persistent_bytes"] + memory["io_bytes"], promised)
+            self.assertGreaterEqual(memory["shards"]["io_bytes"], memory["io_bytes"] + parameter)
+            for told in (["./sharded", "info"], [BUILD / "bin/mxc", "inspect", "sharded"]):
+                shown = subprocess.run(told, cwd=folder, check=True, capture_output=True, text=True).stdout
+                self.assertRegex(shown, "\n    with several shards: arena .*, inputs and outputs ")
 
 
 class AnotherForward(unittest.TestCase):

@@ -365,6 +365,27 @@ TEST(Executor, FollowsALentArena) {
   for (const Region& region : regions) unmap_region(region);
 }
 
+TEST(Executor, RefusesAStorageForOtherGraphs) {
+  PlanBuilder b;
+  const uint32_t x = b.buffer({.dims = {}, .space = Space::io});
+  b.begin_graph("train", GraphKind::train, 0);
+  b.input(x);
+  b.end_graph();
+  const uint32_t y = b.buffer({.dims = {}, .space = Space::io});
+  b.begin_graph("gradients", GraphKind::user, 0);
+  b.step({.name = "double", .kernel = twice_plus_one, .args = {in(x), out(y)}});
+  b.output(y);
+  b.end_graph();
+  Ready r(b);
+  ASSERT_TRUE(Storage::create(r.view, &r.storage, Arenas::own, Graphs::alone).ok());
+  Executor e;
+  const Status status = Executor::create(r.program, r.view, 1, r.storage, nullptr, &e);
+  EXPECT_EQ(status.code, Code::invalid_argument);
+  EXPECT_STREQ(status.text, "step 'double': the storage was made for other graphs than its own");
+  ASSERT_TRUE(Storage::create(r.view, &r.storage).ok());
+  EXPECT_TRUE(Executor::create(r.program, r.view, 1, r.storage, nullptr, &e).ok());
+}
+
 TEST(Executor, RefusesStepsItCannotRun) {
   PlanBuilder b;
   uint32_t x = b.buffer({.dims = {}});

@@ -85,6 +85,51 @@ TEST(Storage, ScalarsOfEveryDtype) {
   EXPECT_EQ(integer, -2);
 }
 
+// What only a training by several shards needs costs others nothing, be it more than there is.
+TEST(Storage, IsAsLargeAsItsGraphsNeed) {
+  constexpr int64_t kTooMuch = int64_t{1} << 45;  // numbers: 2^47 bytes
+  PlanBuilder b;
+  const uint32_t x = b.buffer({.dims = {20}, .space = Space::io}), inner = b.buffer({.dims = {16}});
+  const auto graph = [&](const char* name, plan::GraphKind kind, uint32_t given, uint32_t made) {
+    b.begin_graph(name, kind, 0);
+    b.input(given);
+    b.output(made);
+    b.end_graph();
+  };
+  graph("train", plan::GraphKind::train, x, x);
+  const uint32_t part = b.buffer({.dims = {32}, .space = Space::io});
+  b.buffer({.dims = {16}});
+  graph("update", plan::GraphKind::update, part, part);
+  const uint32_t gradient = b.buffer({.dims = {kTooMuch}, .space = Space::io}), scratch = b.buffer({.dims = {16}});
+  graph("gradients", plan::GraphKind::user, x, gradient);
+  const BuiltPlan built = b.build();
+  PlanView view;
+  ASSERT_TRUE(PlanView::open(built.program(), &view).ok());
+  const AreaBytes alone = area_bytes(view, 0, Graphs::alone), updates = area_bytes(view, 0, Graphs::updates), all = area_bytes(view, 0, Graphs::all);
+  EXPECT_EQ(alone.arena, 64u);
+  EXPECT_EQ(alone.io, 128u);
+  EXPECT_EQ(updates.arena, 128u);
+  EXPECT_EQ(updates.io, 256u);
+  EXPECT_EQ(all.arena, 192u);
+  EXPECT_EQ(all.io, 256u + 4 * kTooMuch);
+
+  Storage storage;
+  const Status status = Storage::create(view, &storage);
+  EXPECT_EQ(status.code, Code::out_of_memory);
+  EXPECT_STREQ(status.text, "device 0: no memory for 140737488355584 bytes");
+  ASSERT_TRUE(Storage::create(view, &storage, Arenas::own, Graphs::updates).ok());
+  ASSERT_TRUE(Storage::create(view, &storage, Arenas::own, Graphs::alone).ok());
+  for (uint32_t held : {x, inner}) {
+    ASSERT_TRUE(storage.holds(view.buffer(held)));
+    static_cast<float*>(storage.address(view.buffer(held)))[15] = 1;
+  }
+  for (uint32_t other : {part, gradient, scratch}) EXPECT_FALSE(storage.holds(view.buffer(other))) << other;
+  Storage lent;
+  ASSERT_TRUE(Storage::create(view, &lent, Arenas::lent, Graphs::alone).ok());
+  EXPECT_TRUE(lent.holds(view.buffer(scratch)));  // whoever lends it knows how much
+  EXPECT_FALSE(lent.holds(view.buffer(part)));
+}
+
 TEST(Storage, RefusesOtherDevices) {
   PlanBuilder b;
   b.device(plan::DeviceKind::cuda);

@@ -188,6 +188,32 @@ class ShardTrainingTest : public testing::Test {
   std::unique_ptr<ShardTraining> training_;
 };
 
+// A gradient larger than the address space: a model opens all the same, and several shards find no memory for it.
+TEST_F(ShardTrainingTest, MemoryIsReservedWhenShardsTrain) {
+  test::PlanBuilder b;
+  b.parameter({.name = "w", .dims = {kWidth}});
+  const uint32_t of_w = b.buffer({.name = "w", .dims = {kWidth}, .space = plan::Space::io, .role = plan::Role::gradient});
+  const uint32_t too_much = b.buffer({.name = "rest", .dims = {int64_t{1} << 45}, .space = plan::Space::io});
+  b.begin_graph("gradients", plan::GraphKind::user, 0);
+  b.begin_backward();
+  b.output(of_w, plan::OutputKind::gradient);
+  b.output(too_much, plan::OutputKind::output);
+  b.end_graph();
+  std::vector<uint32_t> parts;
+  for (const char* name : {"update/weight", "update/gradient", "update/weight"})
+    parts.push_back(b.buffer({.name = name, .dims = {kWidth}, .space = plan::Space::io, .batch_axis = 0}));
+  b.begin_graph("update", plan::GraphKind::update, kWidth);
+  for (uint32_t input : {parts[0], parts[1]}) b.input(input);
+  b.output(parts[2]);
+  b.end_graph();
+  const test::BuiltPlan plan = b.build();
+  const plan::Program program = plan.program();
+  auto model = Model::open(program, /*threads=*/1, /*naive=*/false);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto training = ShardTraining::create(model->get(), {}, make_own_exchange());
+  EXPECT_EQ(training.status().message(), "device 0: no memory for 140737488355584 bytes");
+}
+
 TEST_F(ShardTrainingTest, GradientsAreMeansOverAllSamplesOfAStep) {
   // Steps of 3 x 8 samples: 24, and then 8, 3 and 0.
   open(3, 35, make_own_exchange());
