@@ -55,11 +55,12 @@ void ProgressDisplay::epoch_starts() {
   shown_ = 0;
 }
 
+bool ProgressDisplay::is_due() const { return seconds() - shown_ >= (terminal_ ? kLiveSeconds : kPlainSeconds); }
+
 void ProgressDisplay::step(int64_t epoch, int64_t epochs, int64_t seen, int64_t total, int64_t done_now,
                            const std::vector<double>& means) {
-  const double now = seconds();
-  if (now - shown_ < (terminal_ ? kLiveSeconds : kPlainSeconds)) return;
-  shown_ = now;
+  if (!is_due()) return;
+  const double now = shown_ = seconds();
   const double rate = static_cast<double>(done_now) / std::max(now, 1e-9);
   std::string line = "epoch " + std::to_string(epoch + 1) + "/" + std::to_string(epochs) + "  " +
                      std::to_string(seen * 100 / std::max<int64_t>(1, total)) + "%  " + formatted("%.0f samples/s", rate);

@@ -20,6 +20,8 @@ class ProgressDisplay {
   // `train` and `test` name the columns ("loss", "accuracy").
   ProgressDisplay(FILE* out, bool terminal, std::vector<std::string> train, std::vector<std::string> test);
 
+  // Whether it is time to show a step: only then `step` does anything.
+  bool is_due() const;
   // `seen` samples of `total` of the epoch are done, `done_now` of them since the epoch was (re)started here; the means so far.
   // The time left is that of all epochs, tests not counted.
   void step(int64_t epoch, int64_t epochs, int64_t seen, int64_t total, int64_t done_now, const std::vector<double>& means);

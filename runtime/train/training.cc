@@ -65,12 +65,13 @@ class Training {
 
   absl::StatusOr<bool> run_epoch();  // true: the epoch is complete
   absl::Status step(ProgressDisplay* display);
-  absl::StatusOr<ShardTraining::Measured> step_alone(double rate);
+  absl::Status step_alone(double rate);
+  absl::Status step_of_shards();
   double rate_of(int64_t step) const;
-  absl::Status show_step(double rate, int64_t n, const std::vector<double>& means, ProgressDisplay* display);
+  absl::Status show_step(double rate, ProgressDisplay* display);
   absl::StatusOr<bool> run_epochs();
   absl::Status tell_communication();
-  bool stopped() const { return shards_ == nullptr ? interrupt_->requested() : agreed_to_stop_; }
+  bool stopped() const { return shards_ == nullptr ? interrupt_->requested() : measured_.stop; }
   bool speaks() const { return job_.rank == 0; }
   bool checks_finite() const { return options_.check_finite || model_->view().find_fact("check_finite") != nullptr; }
   absl::Status explained(const absl::Status& status) const;
@@ -103,7 +104,8 @@ class Training {
   int64_t steps_per_epoch_ = 0;
   int64_t done_now_ = 0;  // samples of this epoch trained since it was (re)started here
   int64_t counted_ = 0;   // samples of this epoch that are in the sums
-  bool agreed_to_stop_ = false;
+  ShardTraining::Measured measured_;  // in the last step. This and the next keep their memory: a step allocates nothing
+  std::vector<double> means_;
   std::unique_ptr<ShardTraining> shards_;  // null: one shard, in one process. It goes first: its operations use the rest
 };
 
@@ -371,47 +373,52 @@ double Training::rate_of(int64_t step) const {
   return rate * schedule_.factor(step, progress_.warmup, steps_per_epoch_, steps_per_epoch_ * progress_.epochs);
 }
 
-absl::StatusOr<ShardTraining::Measured> Training::step_alone(double rate) {
+absl::Status Training::step_alone(double rate) {
   auto batch = loader_->next();
   if (!batch.ok()) return batch.status();
   model_->set_hyper("lr", rate);
   model_->set_integer("step", static_cast<uint64_t>(progress_.step));
   if (absl::Status status = trainer_->run(**batch); !status.ok()) return checks_finite() ? explained(status) : status;
-  ShardTraining::Measured measured{{}, (*batch)->n, false};
-  for (const Scalar& scalar : trainer_->scalars())
-    measured.sums.push_back(trainer_->scalar(scalar) * static_cast<double>(measured.samples));
-  return measured;
+  measured_.samples = (*batch)->n;
+  measured_.sums.clear();
+  means_.clear();
+  for (const Scalar& scalar : trainer_->scalars()) {
+    means_.push_back(trainer_->scalar(scalar));
+    measured_.sums.push_back(means_.back() * static_cast<double>(measured_.samples));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Training::step_of_shards() {
+  auto measured = shards_->step(loader_.get(), progress_.position, progress_.samples, progress_.seed, progress_.step, interrupt_->requested());
+  if (!measured.ok()) return checks_finite() ? explained(measured.status()) : measured.status();
+  measured_ = *std::move(measured);
+  means_ = measured_.sums;
+  for (double& mean : means_) mean /= static_cast<double>(std::max<int64_t>(1, measured_.samples));
+  return absl::OkStatus();
 }
 
 absl::Status Training::step(ProgressDisplay* display) {
   const double rate = rate_of(progress_.step);
-  auto measured = shards_ == nullptr ? step_alone(rate)
-                                     : shards_->step(loader_.get(), progress_.position, progress_.samples, progress_.seed, progress_.step,
-                                                     interrupt_->requested());
-  if (!measured.ok()) return checks_finite() && shards_ != nullptr ? explained(measured.status()) : measured.status();
-  agreed_to_stop_ = measured->stop;
+  if (absl::Status status = shards_ == nullptr ? step_alone(rate) : step_of_shards(); !status.ok()) return status;
   progress_.step += 1;
   progress_.position = std::min(progress_.samples, progress_.position + progress_.batch * progress_.shards);
-  counted_ += measured->samples;
-  done_now_ += measured->samples;
-  std::vector<double> means = measured->sums;
-  for (size_t i = 0; i < means.size(); ++i) {
-    progress_.sums[i] += measured->sums[i];
-    means[i] = shards_ == nullptr ? trainer_->scalar(trainer_->scalars()[i])
-                                  : means[i] / static_cast<double>(std::max<int64_t>(1, measured->samples));
-  }
-  return speaks() ? show_step(rate, measured->samples, means, display) : absl::OkStatus();
+  counted_ += measured_.samples;
+  done_now_ += measured_.samples;
+  for (size_t i = 0; i < measured_.sums.size(); ++i) progress_.sums[i] += measured_.sums[i];
+  return speaks() ? show_step(rate, display) : absl::OkStatus();
 }
 
-absl::Status Training::show_step(double rate, int64_t n, const std::vector<double>& own, ProgressDisplay* display) {
-  Event event("step");
-  if (log_.active()) event.add("step", progress_.step).add("epoch", progress_.epoch + 1).add("n", n).add("lr", rate);
+absl::Status Training::show_step(double rate, ProgressDisplay* display) {
   if (log_.active()) {
-    auto values = reports_->values(own);
+    Event event("step");
+    event.add("step", progress_.step).add("epoch", progress_.epoch + 1).add("n", measured_.samples).add("lr", rate);
+    auto values = reports_->values(means_);
     if (!values.ok()) return values.status();
     for (size_t i = 0; i < values->size(); ++i) event.add(reports_->names()[i], (*values)[i]);
+    log_.write(event);
   }
-  log_.write(event);
+  if (!display->is_due()) return absl::OkStatus();
   auto so_far = shown();
   if (!so_far.ok()) return so_far.status();
   display->step(progress_.epoch, progress_.epochs, progress_.position, progress_.samples, done_now_, *so_far);
