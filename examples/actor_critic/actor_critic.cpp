@@ -1,13 +1,17 @@
 // examples/actor_critic/actor_critic.cpp: reinforcement learning (Sutton et al. 2000; Mnih et al. 2016). A cart balances a pole: the policy
 // acts one state at a time (a batch of one), and learns from whole episodes (a batch as long as the episode): one compiled graph, any n.
 //
-//   ./actor_critic [EPISODES]
+//   ./actor_critic [EPISODES [FOLDER [THREADS]]]
+//
+// FOLDER keeps where a training is: it goes on from there, bit for bit as if it had not been left.
 #include <mxc/mxc.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
+#include <string>
 #include <vector>
 using namespace mxc;
 
@@ -52,12 +56,18 @@ struct CartPole {
 };
 
 int main(int argc, char** argv) {
-  const int episodes = argc > 1 ? std::atoi(argv[1]) : 300;
-  Executor net(actor_critic, cpu(), {.seed = 1});
-  std::mt19937 random(3);
-  std::uniform_real_distribution<float> chance(0, 1);
+  const int episodes = argc > 1 ? std::atoi(argv[1]) : 300, threads = argc > 3 ? std::atoi(argv[3]) : 0;
+  const std::string folder = argc > 2 ? argv[2] : "", kept = folder + "/net.safetensors", kept_recent = folder + "/recent.npy";
+  set_engine({.threads = threads});
+  Executor net(actor_critic, cpu(), {.seed = 1, .threads = threads});
   double recent = 0;
-  for (int episode = 1; episode <= episodes; ++episode) {
+  if (!folder.empty() && std::filesystem::exists(kept)) {
+    net.load(kept);
+    recent = NDArray::load(kept_recent).item<double>();
+  }
+  for (int episode = static_cast<int>(net.steps()) + 1; episode <= episodes; ++episode) {  // an episode is a step of training
+    std::mt19937 random(static_cast<unsigned>(episode));
+    std::uniform_real_distribution<float> chance(0, 1);
     CartPole cart(random);
     std::vector<float> states;
     std::vector<int32_t> actions;
@@ -85,4 +95,8 @@ int main(int argc, char** argv) {
     recent += (static_cast<double>(n) - recent) / (episode < 20 ? episode : 20);
     if (episode % 50 == 0 || episode == 20) std::printf("episode %d: %.1f steps\n", episode, recent);
   }
+  if (folder.empty()) return 0;
+  std::filesystem::create_directories(folder);
+  net.save(kept);
+  save(kept_recent, NDArray::from(std::vector<double>{recent}));
 }

@@ -3,13 +3,17 @@
 //
 // The task: a sequence of symbols; what was the first one? The network has to carry it to the end.
 //
-//   ./buckets [ROUNDS]
+//   ./buckets [ROUNDS [FOLDER [THREADS]]]
+//
+// FOLDER keeps where a training is: it goes on from there, bit for bit as if it had not been left.
 #include <mxc/mxc.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <random>
+#include <string>
 #include <vector>
 using namespace mxc;
 
@@ -45,7 +49,9 @@ MXC_MODEL(recall8) { recall(8); }
 MXC_MODEL(recall16) { recall(16); }
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 200;
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 200, threads = argc > 3 ? std::atoi(argv[3]) : 0;
+  const std::string folder = argc > 2 ? argv[2] : "";
+  set_engine({.threads = threads});
   // What each would take for itself.
   uint64_t largest = 0, all = 0;
   for (const Model& model : {recall4, recall8, recall16}) {
@@ -55,13 +61,18 @@ int main(int argc, char** argv) {
   }
   std::vector<Executor> nets;
   nets.reserve(std::size(kLengths));
-  nets.emplace_back(recall4, cpu(), ExecutorOptions{.seed = 1});
+  nets.emplace_back(recall4, cpu(), ExecutorOptions{.seed = 1, .threads = threads});
   nets.emplace_back(recall8, cpu(), ExecutorOptions{.share = &nets[0]});
   nets.emplace_back(recall16, cpu(), ExecutorOptions{.share = &nets[0]});
   std::printf("arena %llu bytes, the largest alone %llu, apart %llu\n", static_cast<unsigned long long>(nets[0].arena_bytes()),
               static_cast<unsigned long long>(largest), static_cast<unsigned long long>(all));
 
-  std::mt19937 random(5);
+  // Each has a file: parameters and the optimizer's state, which are the same in all, and how many steps it has made.
+  const auto file_of = [&](const Executor& net) { return folder + "/" + net.name() + ".safetensors"; };
+  for (Executor& net : nets)
+    if (!folder.empty() && std::filesystem::exists(file_of(net))) net.load(file_of(net));
+
+  std::mt19937 random;
   const auto assign = [&](Executor& net, int length) {
     std::vector<int32_t> text(static_cast<size_t>(kBatch * length)), first(kBatch);
     for (int32_t& symbol : text) symbol = static_cast<int32_t>(random() % kSymbols);
@@ -69,12 +80,16 @@ int main(int argc, char** argv) {
     net["text"] = NDArray::from(text, {kBatch, length});
     net["first"] = NDArray::from(first);
   };
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = static_cast<int>(nets[0].steps()); round < rounds; ++round) {
+    random.seed(static_cast<unsigned>(round));
     for (size_t i = 0; i < nets.size(); ++i) {
       assign(nets[i], kLengths[i]);
       nets[i].step();
     }
   }
+  if (!folder.empty()) std::filesystem::create_directories(folder);
+  for (Executor& net : nets)
+    if (!folder.empty()) net.save(file_of(net));
   for (size_t i = 0; i < nets.size(); ++i) {
     double right = 0;
     for (int trial = 0; trial < 20; ++trial) {

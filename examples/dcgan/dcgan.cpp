@@ -1,11 +1,14 @@
 // examples/dcgan/dcgan.cpp: two networks trained against each other (Goodfellow et al. 2014; Radford, Metz and Chintala 2015), each a
 // compiled graph, with a training loop of one's own: one paints digits out of noise, the other tells painted digits from real ones.
 //
-//   ./dcgan examples/data/digits.csv.gz [ROUNDS]
+//   ./dcgan examples/data/digits.csv.gz [ROUNDS [FOLDER [THREADS]]]
+//
+// FOLDER keeps where a training is: it goes on from there, bit for bit as if it had not been left.
 #include <mxc/mxc.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 using namespace mxc;
@@ -46,6 +49,22 @@ class Adam {
       p.value -= rate_ * (first_[i] / (1 - power1_)) / (sqrt(second_[i] / (1 - power2_)) + 1e-8f);
     }
   }
+  void save(const std::string& path) {
+    NamedArrays kept = {{"powers", NDArray::from(std::vector<float>{power1_, power2_})}};
+    for (size_t i = 0; i < first_.size(); ++i) {
+      kept.push_back({"first." + net_.parameters()[i].name, first_[i]});
+      kept.push_back({"second." + net_.parameters()[i].name, second_[i]});
+    }
+    mxc::save(path, kept);
+  }
+  void load(const std::string& path) {
+    const std::vector<float> powers = NDArray::load(path, "powers").to_vector<float>();
+    power1_ = powers[0], power2_ = powers[1];
+    for (size_t i = 0; i < first_.size(); ++i) {
+      first_[i] = NDArray::load(path, "first." + net_.parameters()[i].name);
+      second_[i] = NDArray::load(path, "second." + net_.parameters()[i].name);
+    }
+  }
 
  private:
   Executor& net_;
@@ -61,11 +80,13 @@ double distance(const NDArray& images, const NDArray& of_data) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: dcgan DIGITS.csv [ROUNDS]\n");
+    std::fprintf(stderr, "usage: dcgan DIGITS.csv [ROUNDS [FOLDER [THREADS]]]\n");
     return 2;
   }
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 20;
-  Executor paint(painter, cpu(), {.seed = 1}), judge(critic, cpu(), {.seed = 2});
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 20, threads = argc > 4 ? std::atoi(argv[4]) : 0;
+  const std::string folder = argc > 3 ? argv[3] : "";
+  set_engine({.threads = threads});
+  Executor paint(painter, cpu(), {.seed = 1, .threads = threads}), judge(critic, cpu(), {.seed = 2, .threads = threads});
   Adam painters(paint, 0.002f), critics(judge, 0.001f);
   DataSet digits = data::csv(std::string(argv[1]) + "?image=0-63&scale=16", {{"image", {1, 8, 8}}}).batches(kBatch);
 
@@ -73,13 +94,21 @@ int main(int argc, char** argv) {
   for (const Batch& batch : digits) sum += mxc::sum(batch.image, {.axes = {0}});
   const NDArray mean_digit = sum / static_cast<float>(digits.size());
 
-  random::Generator noise(7);
+  int first = 0;
+  if (!folder.empty() && std::filesystem::exists(folder + "/painter.safetensors")) {
+    paint.load(folder + "/painter.safetensors");
+    judge.load(folder + "/critic.safetensors");
+    painters.load(folder + "/painters.npz");
+    critics.load(folder + "/critics.npz");
+    first = static_cast<int>(paint.steps() / static_cast<int64_t>((digits.size() + kBatch - 1) / kBatch));
+  }
   const NDArray probe = random::normal({kBatch, kNoise}, {.seed = 8});
   paint["noise"] = probe;
   paint.forward();
   std::printf("distance before %.4f\n", distance(paint["image"], mean_digit));
 
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = first; round < rounds; ++round) {
+    random::Generator noise(7, static_cast<uint32_t>(round));
     NDArray loss = NDArray::zeros({});
     for (const Batch& batch : digits.shuffled(3).epoch(round)) {
       const int64_t n = batch.rows();
@@ -106,6 +135,13 @@ int main(int argc, char** argv) {
                 distance(paint["image"], mean_digit));
   }
 
+  if (!folder.empty()) {
+    std::filesystem::create_directories(folder);
+    paint.save(folder + "/painter.safetensors");
+    judge.save(folder + "/critic.safetensors");
+    painters.save(folder + "/painters.npz");
+    critics.save(folder + "/critics.npz");
+  }
   const std::vector<float> pixels = NDArray(paint["image"]).to_vector<float>();
   for (int y = 0; y < 8; ++y) {
     for (int picture = 0; picture < 6; ++picture) {

@@ -1,9 +1,11 @@
 // examples/imperative_lenet/imperative_lenet.cpp: a compiled LeNet, trained by a loop of the program's own. The optimizer is one line of
-// imperative code; it gives the bits of the compiled one. Usage: imperative_lenet MNIST-FOLDER EPOCHS SAVE.safetensors
+// imperative code; it gives the bits of the compiled one. Usage: imperative_lenet MNIST-FOLDER EPOCHS SAVE.safetensors [FROM.safetensors|- [THREADS]]
+// It goes on from what FROM has kept, in the middle of the EPOCHS.
 #include <mxc/mxc.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 using namespace mxc;
 
 MXC_MODEL(lenet) {
@@ -21,10 +23,15 @@ MXC_MODEL(lenet) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) return std::fprintf(stderr, "usage: %s MNIST-FOLDER EPOCHS SAVE.safetensors\n", argv[0]), 2;
-  Executor net(lenet, cpu(), {.seed = 7});
+  if (argc < 4 || argc > 6) return std::fprintf(stderr, "usage: %s MNIST-FOLDER EPOCHS SAVE.safetensors [FROM.safetensors|- [THREADS]]\n", argv[0]), 2;
+  const std::string from = argc > 4 ? argv[4] : "-";
+  const int threads = argc > 5 ? std::atoi(argv[5]) : 0;
+  set_engine({.threads = threads});
+  Executor net(lenet, cpu(), {.seed = 7, .threads = threads});
   DataSet digits = data::mnist(argv[1]).batches(64).shuffled(7);
-  for (int epoch = 0; epoch < std::atoi(argv[2]); ++epoch) {
+  const int64_t steps = (static_cast<int64_t>(digits.size()) + 63) / 64;
+  if (from != "-") net.load(from);
+  for (int epoch = static_cast<int>(net.steps() / steps); epoch < std::atoi(argv[2]); ++epoch) {
     for (const Batch& batch : digits.epoch(epoch)) {
       net["image"] = batch.image;
       net["label"] = batch.label;

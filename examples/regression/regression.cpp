@@ -1,11 +1,13 @@
 // examples/regression/regression.cpp: imperative code alone, without a model: a line through noisy points by gradient descent. What is
-// computed is queued, and printing waits for what it prints.
+// computed is queued, and printing waits for what it prints. Usage: regression [THREADS]
 #include <mxc/mxc.h>
 
+#include <cstdlib>
 #include <iostream>
 using namespace mxc;
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) set_engine({.threads = std::atoi(argv[1])});
   random::Generator numbers(1);
   NDArray x = numbers.uniform({200, 1}, -1, 1), noise = numbers.normal({200, 1}, 0, 0.1);
   NDArray y = 3.0f * x - 0.5f + noise;

@@ -1,11 +1,15 @@
 // examples/style/style.cpp: a picture that is optimised, not a network (Gatys, Ecker and Bethge 2016): its content is one picture's, its
 // texture another's. The features are those of a convolution with random weights, which suffices for textures (Ustyuzhaninov et al. 2017).
 //
-//   ./style [STEPS]
+//   ./style [STEPS [FILE.npz [THREADS]]]
+//
+// FILE keeps the picture: the program goes on from there, bit for bit as if it had not been left.
 #include <mxc/mxc.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <vector>
 using namespace mxc;
 
@@ -28,8 +32,10 @@ MXC_MODEL(style) {
 }
 
 int main(int argc, char** argv) {
-  const int steps = argc > 1 ? std::atoi(argv[1]) : 300;
-  Executor net(style, cpu(), {.seed = 1});
+  const int steps = argc > 1 ? std::atoi(argv[1]) : 300, threads = argc > 3 ? std::atoi(argv[3]) : 0;
+  const std::string kept = argc > 2 ? argv[2] : "";
+  set_engine({.threads = threads});
+  Executor net(style, cpu(), {.seed = 1, .threads = threads});
 
   std::vector<float> disc(kPlaces), stripes(kPlaces);
   for (int y = 0; y < kSize; ++y) {
@@ -50,7 +56,13 @@ int main(int argc, char** argv) {
 
   NDArray image = random::uniform({1, 1, kSize, kSize}, {.seed = 2}, 0.4, 0.6);
   NDArray speed = NDArray::zeros({1, 1, kSize, kSize});
-  for (int step = 0; step <= steps; ++step) {
+  int first = 0;
+  if (!kept.empty() && std::filesystem::exists(kept)) {
+    image = NDArray::load(kept, "image");
+    speed = NDArray::load(kept, "speed");
+    first = NDArray::load(kept, "steps").item<int32_t>();
+  }
+  for (int step = first; step <= steps; ++step) {
     net["image"] = image;
     net.forward_backward();
     if (step % 100 == 0 || step == steps) std::printf("step %d: loss %.6f\n", step, net.loss().item<double>());
@@ -58,6 +70,7 @@ int main(int argc, char** argv) {
     speed = 0.9f * speed - 2.0f * gradient;
     image = clip(image + speed, 0, 1);
   }
+  if (!kept.empty()) save(kept, {{"image", image}, {"speed", speed}, {"steps", NDArray::from(std::vector<int32_t>{steps + 1})}});
   const std::vector<float> pixels = image.to_vector<float>();
   for (int y = 0; y < kSize; y += 2) {
     for (int x = 0; x < kSize; ++x) std::putchar(" .:-=+*#%@"[static_cast<int>(pixels[static_cast<size_t>(y * kSize + x)] * 9.99f)]);

@@ -54,15 +54,27 @@ class Imperative(unittest.TestCase):
             self.assertEqual(set(own), set(trained))
             for name in trained:
                 self.assertEqual(own[name], trained[name], name)
+            # Neither threads nor a pause change a byte.
+            whole = (folder / "own.safetensors").read_bytes()
+            for threads in (1, 2, 4):
+                run("./own", "mnist", 2, f"by{threads}", "-", threads, cwd=folder)
+                self.assertTrue((folder / f"by{threads}").read_bytes() == whole, f"{threads} threads")
+            run("./own", "mnist", 1, "half", cwd=folder)
+            self.assertTrue((folder / "half").read_bytes() != whole)
+            run("./own", "mnist", 2, "rest", "half", 2, cwd=folder)
+            self.assertTrue((folder / "rest").read_bytes() == whole, "after a pause")
 
     def test_imperative_code_alone(self):
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
-            shown = run(BUILD / "bin/mxc", "run", ROOT / "examples/regression/regression.cpp", cwd=folder)
+            run(BUILD / "bin/mxc", "compile", ROOT / "examples/regression/regression.cpp", "-o", "regression", cwd=folder)
+            shown = run("./regression", cwd=folder)
             slope, offset, rest = (float(n) for n in re.fullmatch(r"slope (\S+), offset (\S+), mean square (\S+)\n", shown).groups())
             self.assertAlmostEqual(slope, 3, delta=0.05)
             self.assertAlmostEqual(offset, -0.5, delta=0.05)
             self.assertAlmostEqual(rest, 0.01, delta=0.004)  # the noise's variance
+            for threads in (1, 2, 4):
+                self.assertEqual(run("./regression", threads, cwd=folder), shown)
 
 
 if __name__ == "__main__":

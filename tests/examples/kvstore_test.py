@@ -103,6 +103,12 @@ class Launch(unittest.TestCase):
                 accuracy = float(re.search(r"\[0\] epoch 2: loss [0-9.]+, accuracy ([0-9.]+) in the last batch", shown).group(1))
                 self.assertGreater(accuracy, 0.6)  # a guess has 0.1
                 self.assertEqual(safetensors_file.read_bytes(saved)[0], expected)
+        # And after a pause, by others than before it.
+        half, rest = self.folder / "half.safetensors", self.folder / "rest.safetensors"
+        self.launch("-n", 4, program, DIGITS, 1, half, 4)
+        self.launch("-n", 2, program, DIGITS, 3, rest, 4, "dist_sync", half, 1)
+        self.assertNotEqual(safetensors_file.read_bytes(half)[0], expected)
+        self.assertEqual(safetensors_file.read_bytes(rest)[0], expected)
         self.assertEqual(processes_of(program), [])
 
     def test_each_kind_counts_everything(self):
