@@ -9,6 +9,7 @@
 
 #include <fstream>
 
+#include "codegen/stack_need.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -204,19 +205,25 @@ llvm::Error makeLibrary(const std::vector<LibraryVersion>& versions, const Libra
   return llvm::Error::success();
 }
 
-llvm::Error writeLibraryObject(CompiledProgram& program, const LibraryParts& parts, const std::string& object) {
+llvm::Expected<uint64_t> writeLibraryObject(CompiledProgram& program, const LibraryParts& parts, const std::string& object) {
   auto failed = [&](const std::string& path, std::error_code code) { return llvm::createStringError(code, "%s: %s", path.c_str(), code.message().c_str()); };
+  const std::string frames = object + ".su";
+  program.target->Options.StackUsageOutput = frames;
   std::error_code code;
   llvm::raw_fd_ostream stream(object, code);
   if (code) return failed(object, code);
   emit(*program.module, *program.target, Format::object, stream);
+  program.target->Options.StackUsageOutput.clear();
   stream.flush();
   code = stream.error();
   stream.clear_error();
   if (code) return failed(object, code);
-  if (parts.weightsFile.empty() || llvm::Triple(program.module->getTargetTriple()).isWasm()) return llvm::Error::success();
+  llvm::Expected<uint64_t> stack = stackNeed(*program.module, frames, parts.nesting);
+  if (!stack || parts.weightsFile.empty() || llvm::Triple(program.module->getTargetTriple()).isWasm()) return stack;
   llvm::Expected<uint64_t> place = placeOfWeights(object);
-  return place ? copyInto(object, *place, parts.weightsFile) : place.takeError();
+  if (!place) return place.takeError();
+  if (llvm::Error error = copyInto(object, *place, parts.weightsFile)) return error;
+  return stack;
 }
 
 }  // namespace mxc::codegen

@@ -31,7 +31,7 @@ struct LibraryParts {
 llvm::Error makeLibrary(const std::vector<LibraryVersion>& versions, const LibraryParts& parts);
 
 // Writes the library's object to the file `object`, the weights' file in its place; memory does not depend on how large that is, but on wasm.
-// Error: a file cannot be read or written.
-llvm::Error writeLibraryObject(CompiledProgram& program, const LibraryParts& parts, const std::string& object);
+// Returns how much stack its functions take (stack_need.h). Error: a file cannot be read or written.
+llvm::Expected<uint64_t> writeLibraryObject(CompiledProgram& program, const LibraryParts& parts, const std::string& object);
 
 }  // namespace mxc::codegen

@@ -85,6 +85,21 @@ uint64_t bytesOf(const std::vector<LibrarySet>& sets, bool whole) {
   return contextBytes(views);
 }
 
+// How many blocks lie in each other, at most, in this one among them.
+uint64_t nestingOf(const core::PlanView& view, const plan::Block& block) {
+  uint64_t within = 0;
+  for (const plan::Item& item : view.items(block))
+    if (item.kind == plan::ItemKind::block) within = std::max(within, nestingOf(view, view.block(item.index)));
+  return 1 + within;
+}
+
+uint64_t nestingOf(const std::vector<AlignedPlan>& plans) {
+  uint64_t most = 1;
+  for (const AlignedPlan& plan : plans)
+    for (const plan::Graph& graph : plan.view().graphs()) most = std::max(most, nestingOf(plan.view(), plan.view().block(graph.block)));
+  return most;
+}
+
 HeaderFacts headerFacts(const std::vector<AlignedPlan>& plans, const std::vector<LibrarySet>& sets, const Target& target,
                         const CompileOptions& options, const std::string& output) {
   HeaderFacts facts;
@@ -218,11 +233,11 @@ void addLibrary(std::vector<LibrarySet>& sets, const CompileOptions& options, co
   const std::vector<AlignedPlan> plans = plansOf(sets);
   const Target* target = findTarget(options.target);
   if (!target) return printer.error(Fault::unsupported, "there are no embedded libraries for this machine; see --target");
-  const HeaderFacts facts = headerFacts(plans, sets, *target, options, output);
+  HeaderFacts facts = headerFacts(plans, sets, *target, options, output);
   if (!checkSets(facts, printer)) return;
-  if (options.emit == Emit::header) return outputs.add(output, libraryHeader(facts));
+  const bool header_alone = options.emit == Emit::header;
   const std::string image = work.file("weights"), object = work.file("library.o");
-  auto bytes = writeWeightImage(facts.plan(), options.params, image, printer);
+  auto bytes = header_alone ? std::optional<uint64_t>(0) : writeWeightImage(facts.plan(), options.params, image, printer);
   auto bitcode = bytes ? readBitcode(*target, facts, options.multiversion, printer) : std::nullopt;
   if (!bitcode) return;
   codegen::LibraryParts parts;
@@ -233,9 +248,13 @@ void addLibrary(std::vector<LibrarySet>& sets, const CompileOptions& options, co
   parts.build = facts.build;
   parts.fused = target->fused;
   parts.rounded = target->rounded;
-  if (!facts.weights_beside) parts.weightsFile = image;
+  parts.nesting = nestingOf(plans);
+  if (!facts.weights_beside && !header_alone) parts.weightsFile = image;
   if (llvm::Error error = codegen::makeLibrary(versionsOf(sets), parts)) return printer.error(Fault::internal, llvm::toString(std::move(error)));
-  if (llvm::Error error = codegen::writeLibraryObject(sets[0].program, parts, object)) return printer.error(Fault::input, llvm::toString(std::move(error)));
+  auto stack = codegen::writeLibraryObject(sets[0].program, parts, object);
+  if (!stack) return printer.error(Fault::input, llvm::toString(stack.takeError()));
+  facts.stack_bytes = *stack;
+  if (header_alone) return outputs.add(output, libraryHeader(facts));
   auto library = emitted(object, facts, options, work, printer);
   if (!library) return;
   outputs.add(beside(output, facts.file + ".h"), libraryHeader(facts));

@@ -27,6 +27,7 @@ std::string constants(const Fields& fields, const HeaderFacts& facts) {
   text += define("BATCH", std::to_string(largestBatch(facts)), "the most samples of a run");
   text += define("ALIGN", std::to_string(plan::kAlign), "of an arena, in bytes");
   text += define("ARENA_BYTES", std::to_string(facts.arena_bytes), "all the memory that a context takes");
+  text += define("STACK_BYTES", std::to_string(facts.stack_bytes), "of the stack that a call takes at most, beside functions of the C library");
   text += define("WEIGHTS_BYTES", std::to_string(embed::persistent(embed::PlanRecords(&facts.plan().header())).fresh),
                  "shared by all contexts, never written");
   return text + sizes(fields.inputs, "") + sizes(fields.outputs, "");
@@ -161,7 +162,7 @@ uint64_t contextBytes(const std::vector<core::PlanView>& sets) {
   return embed::places(list.data()).end;
 }
 
-int64_t batchOf(const core::PlanView& view) { return std::max<int64_t>(view.graph(0).batch, 1); }
+int64_t batchOf(const core::PlanView& view) { return embed::most_samples(embed::PlanRecords(&view.header())); }
 
 int64_t largestBatch(const HeaderFacts& facts) {
   int64_t largest = 1;

@@ -26,6 +26,7 @@ struct HeaderFacts {
   std::vector<SizeSet> sets;         // at least one
   uint64_t arena_bytes = 0;          // what a context takes
   uint64_t all_trained_bytes = 0;    // of a library that trains: what it would take if it trained everything
+  uint64_t stack_bytes = 0;          // what its functions take of the caller's stack
 
   const core::PlanView& plan() const { return sets[0].view; }
   bool trains() const { return plan().graphs().size() > 1; }

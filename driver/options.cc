@@ -85,6 +85,7 @@ bool readTrained(const std::vector<std::string>& flags, CompileOptions& options,
     }
   }
   if (llvm::is_contained(options.trained, "*")) options.trained.clear();
+  llvm::sort(options.trained);  // the order of the names changes nothing, nor the library's build number
   return true;
 }
 

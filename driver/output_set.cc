@@ -79,6 +79,82 @@ llvm::Expected<fs::TempFile> writeBeside(const std::string& path, const Content&
   return cannotWrite(path, why);
 }
 
+// What stood where a new file goes: under another name beside it until all files of the set have their places.
+struct Previous {
+  std::string path, kept;  // `kept` is empty if there was nothing
+
+  void putBack() const { (void)(kept.empty() ? fs::remove(path) : fs::rename(kept, path)); }
+  void forget() const {
+    if (!kept.empty()) fs::remove(kept);
+  }
+};
+
+// A second name for it where the file system has that, else a copy. So the path is never without a file.
+llvm::Expected<Previous> keepPrevious(const std::string& path) {
+  fs::file_status status;
+  fs::status(path, status, /*follow=*/false);
+  if (status.type() == fs::file_type::file_not_found) return Previous{path, ""};
+  llvm::SmallString<256> kept;
+  std::error_code code;
+  do {
+    fs::createUniquePath(path + ".%%%%%%.old", kept, /*MakeAbsolute=*/false);
+    code = fs::create_hard_link(path, kept);
+  } while (code == std::errc::file_exists);
+  if (code) code = fs::copy_file(path, kept);
+  if (!code) return Previous{path, kept.str().str()};
+  fs::remove(kept);
+  return cannotWrite(path, "what is there cannot be kept meanwhile: " + code.message());
+}
+
+// Signals that end a program wait while an object of this class lives.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&held, number);
+    pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// Files that are whole beside their places, and the places.
+using Written = std::vector<std::pair<fs::TempFile, std::string>>;
+
+void discard(Written& written) {
+  for (auto& [file, path] : written) llvm::consumeError(file.discard());
+}
+
+// Gives files their places, all of them or none. The last one needs no way back: renaming does all or nothing itself.
+llvm::Error putInPlace(Written& written) {
+  HeldSignals held;
+  std::vector<Previous> previous;
+  auto failed = [&](size_t placed, size_t tried, llvm::Error error) {
+    for (size_t i = placed; i-- > 0;) previous[i].putBack();
+    for (size_t i = placed; i < previous.size(); ++i) previous[i].forget();
+    written.erase(written.begin(), written.begin() + tried);
+    discard(written);
+    return error;
+  };
+  for (size_t i = 0; i + 1 < written.size(); ++i) {
+    auto kept = keepPrevious(written[i].second);
+    if (!kept) return failed(0, 0, kept.takeError());
+    previous.push_back(std::move(*kept));
+  }
+  for (size_t i = 0; i < written.size(); ++i)
+    if (llvm::Error error = written[i].first.keep(written[i].second)) {
+      llvm::Error told = cannotWrite(written[i].second, llvm::toString(std::move(error)));
+      return failed(i, i + 1, std::move(told));
+    }
+  for (const Previous& each : previous) each.forget();
+  return llvm::Error::success();
+}
+
 // A place of the file system, whatever its spelling: the folder's real path and the name in it.
 std::string placeOf(const std::string& path) {
   llvm::SmallString<256> folder, absolute(path);
@@ -99,10 +175,10 @@ std::set<std::string> placesOf(const std::string& path) {
 }  // namespace
 
 bool OutputSet::commit(DiagnosticPrinter& printer) {
-  std::vector<std::pair<fs::TempFile, const File*>> written;
+  Written written;
   auto failed = [&](llvm::Error error) {
     printer.error(Fault::input, llvm::toString(std::move(error)));
-    for (auto& [file, output] : written) llvm::consumeError(file.discard());
+    discard(written);
     return false;
   };
   std::vector<const File*> special;
@@ -114,18 +190,14 @@ bool OutputSet::commit(DiagnosticPrinter& printer) {
     }
     auto file = writeBeside(output.path, output.content, output.executable, status);
     if (!file) return failed(file.takeError());
-    written.push_back({std::move(*file), &output});
+    written.push_back({std::move(*file), output.path});
   }
   for (const File* output : special)
     if (llvm::Error error = writeSpecial(output->path, output->content, output->is_display)) return failed(std::move(error));
-  for (size_t i = 0; i < written.size(); ++i) {
-    llvm::Error error = written[i].first.keep(written[i].second->path);
-    if (!error) continue;
-    std::string path = written[i].second->path, why = llvm::toString(std::move(error));
-    written.erase(written.begin(), written.begin() + i + 1);
-    return failed(cannotWrite(path, why));
-  }
-  return true;
+  llvm::Error error = putInPlace(written);
+  if (!error) return true;
+  printer.error(Fault::input, llvm::toString(std::move(error)));
+  return false;
 }
 
 bool checkOverwriting(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written, DiagnosticPrinter& printer) {

@@ -1,6 +1,8 @@
 // The files that a command makes: all of them appear, or none does, and none of them is one that the command reads.
 //
-// What they hold is collected while the command works, and is written at its end, into files beside, which are then renamed together.
+// What they hold is collected while the command works, and is written at its end, into files beside, which are then renamed together. If one cannot
+// take its place, those that have are taken back, and what was there before is there again; signals that end a program wait so long. A crash of the
+// machine, or SIGKILL, between two renames may leave some new files beside old ones.
 #pragma once
 
 #include <string>
@@ -39,7 +41,7 @@ class OutputSet {
   // The same for what is only to be looked at: a pipe whose reader has left (`mxc compile --report=memory | head -1`) is no error.
   void addDisplay(std::string path, Content content) { files_.push_back({std::move(path), std::move(content), false, true}); }
 
-  // Writes them all. False after an error, which has been printed; then no file has changed.
+  // Writes them all. False after an error, which has been printed; then no file has changed, whatever has gone to devices and pipes.
   bool commit(DiagnosticPrinter& printer);
 
  private:

@@ -30,12 +30,16 @@ struct ModelInfo {
 #endif
 
 // MXC_MODEL(lenet) { ... } describes a model, and makes `lenet` a constant of class Model. A file may hold several models. If it holds a
-// `main` as well, all of them and it become one program; if not, `mxc compile --model=lenet` chooses.
+// `main` as well, all of them and it become one program; if not, `mxc compile --model=lenet` chooses. The constant lies in a namespace that is used: a model
+// may be named as a function of the C library is, or of mxc's, and is then `mxc_models::exp`, for `exp` alone would be both.
 #define MXC_MODEL(name)                                                                       \
   extern "C" const mxc::detail::ModelInfo mxc_model_##name;                                   \
   extern "C" constexpr mxc::detail::ModelInfo mxc_model_##name = {#name, __FILE__, __LINE__}; \
   extern "C" __attribute__((weak)) const mxc::plan::Program mxc_program_##name;               \
+  namespace mxc_models {                                                                      \
   [[maybe_unused]] static const mxc::Model name = {#name, &mxc_program_##name};               \
+  }                                                                                           \
+  using namespace mxc_models;                                                                 \
   MXC_MODEL_FUNCTION(name)
 
 struct InputOptions {

@@ -64,6 +64,15 @@ class PlanRecords {
 // with a null.
 using Sets = const plan::Library* const*;
 
+// The most samples of a run: the batch of whatever graph has one, so that inference without a batch beside training with one takes the same numbers.
+inline int64_t most_samples(const PlanRecords& plan) {
+  int64_t most = 1;
+  for (uint64_t i = 0; i < plan.graph_count(); ++i) {
+    if (plan.graph(i).batch > most) most = plan.graph(i).batch;
+  }
+  return most;
+}
+
 inline PlanRecords plan_of(const plan::Library& library) { return PlanRecords(library.program.plan); }
 
 // The persistent area of a library (plan.h): bytes below `own` are the same for all contexts, the others each has for himself; those below

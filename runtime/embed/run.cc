@@ -165,7 +165,7 @@ class Runner {
 
 Status run_graph(Context& context, const plan::Library& set, const plan::Graph& graph, const void* const* inputs, void* const* outputs, int64_t n) {
   if (inputs == nullptr || outputs == nullptr) return Status::null_pointer;
-  if (n < 1 || (graph.batch != 0 && n > graph.batch)) return Status::wrong_batch;
+  if (n < 1 || n > most_samples(plan_of(set))) return Status::wrong_batch;
   if (context.weights == nullptr && persistent(plan_of(set)).end != 0) return Status::no_weights;
   Runner runner(context, set, graph, graph.batch == 0 ? 1 : n);
   Status status = runner.bind(inputs, outputs);

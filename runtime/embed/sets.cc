@@ -39,7 +39,7 @@ const plan::Library* set_for(Sets sets, int64_t n) {
   const plan::Library* best = *sets;
   for (Sets set = sets + 1; *set != nullptr; ++set) {
     if (!is_alike(first, plan_of(**set))) continue;
-    int64_t batch = plan_of(**set).inference().batch, best_batch = plan_of(*best).inference().batch;
+    int64_t batch = most_samples(plan_of(**set)), best_batch = most_samples(plan_of(*best));
     bool fits = n <= batch, best_fits = n <= best_batch;
     if (fits ? !best_fits || batch < best_batch : !best_fits && batch > best_batch) best = *set;
   }

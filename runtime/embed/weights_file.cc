@@ -15,10 +15,10 @@ namespace mxc::embed {
 
 namespace {
 
-constexpr int kReadOnly = 0, kCloseOnExec = 02000000, kSeekEnd = 2, kProtectRead = 1, kMapPrivate = 2;
+constexpr int kReadOnly = 0, kNonBlocking = 04000, kCloseOnExec = 02000000, kSeekEnd = 2, kProtectRead = 1, kMapPrivate = 2;
 
 Status map(const char* path, const void** memory, uint64_t* bytes) {
-  int file = ::open(path, kReadOnly | kCloseOnExec);
+  int file = ::open(path, kReadOnly | kNonBlocking | kCloseOnExec);  // a pipe without a writer is no reason to wait
   if (file < 0) return Status::weights_unreadable;
   long size = lseek(file, 0, kSeekEnd);
   void* mapped = size <= 0 ? nullptr : mmap(nullptr, static_cast<size_t>(size), kProtectRead, kMapPrivate, file, 0);

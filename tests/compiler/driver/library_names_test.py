@@ -107,6 +107,21 @@ int main(void) {
             self.assertEqual(self.named(where, f"of_{name}", name), (prefix, space))
         self.strict(where, *(f"of_{name}" for name in expected))
 
+    def test_of_a_model_that_is_called_as_a_function(self):
+        """Of the C library, of the DSL, or as a namespace; in a program the model is then told apart by its own."""
+        where = folder("functions")
+        for name in ("exp", "index", "main", "std", "mxc", "dense"):
+            self.model(name, 'output("y", mxc::relu(mxc::input("x", {mxc::batch(4), 3})));', where)
+        self.strict(where, "exp", "index", "main", "std", "mxc", "dense")
+        (where / "called.cpp").write_text("""#include <mxc/mxc.h>
+MXC_MODEL(exp) { mxc::output("y", mxc::input("x", {mxc::batch(4), 3}) * 2); }
+int main() {
+  mxc::Executor net(mxc_models::exp, mxc::cpu());
+  (void)std::exp(1.0);
+}
+""")
+        run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", MXC.parent.parent / "include", "called.cpp", cwd=where)
+
     def test_of_a_model_that_is_any_text(self):
         """It stands in a comment, too."""
         where = folder("text")

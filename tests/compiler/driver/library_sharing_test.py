@@ -3,6 +3,7 @@
 Usage: library_sharing_test.py ROOT BUILD [unittest arguments].
 """
 import ctypes
+import os
 import re
 import struct
 import subprocess
@@ -58,6 +59,8 @@ class WeightsBeside(unittest.TestCase):
         whole = (self.folder / "lenet.weights").read_bytes()
         self.assertEqual(self.show("nowhere.weights"), "11 the weight file cannot be opened or mapped\n")
         self.assertEqual(self.show("."), "11 the weight file cannot be opened or mapped\n")
+        os.mkfifo(self.folder / "pipe")
+        self.assertEqual(self.show("pipe"), "11 the weight file cannot be opened or mapped\n", "and without waiting for a writer")
         early = "12 the weight file ends early\n"
         self.assertEqual(self.show("wrong", b""), early)
         self.assertEqual(self.show("wrong", whole[:63]), early)

@@ -48,7 +48,9 @@ class Targets(unittest.TestCase):
         folder = self.compile("wasm32")
         header = (folder / "lenet.h").read_text()
         self.assertNotIn("lenet_create", header)
-        run(LLVM + "wasm-ld", "-z", "stack-size=131072", "--no-entry", "--whole-archive", "liblenet.a", "--export-dynamic", "--export=__heap_base", "-o",
+        # No byte more than is stated; below the stack there is no memory.
+        stack = -(-int(re.search(r"#define LENET_STACK_BYTES (\d+)", header)[1]) // 16) * 16
+        run(LLVM + "wasm-ld", "-z", f"stack-size={stack}", "--stack-first", "--no-entry", "--whole-archive", "liblenet.a", "--export-dynamic", "--export=__heap_base", "-o",
             "lenet.wasm", cwd=folder)
         sizes = [re.search(rf"#define LENET_{name} (\d+)", header)[1]
                  for name in ("ARENA_BYTES", "INPUT_IMAGE_ELEMENTS", "OUTPUT_PROBABILITY_ELEMENTS")]

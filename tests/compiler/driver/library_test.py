@@ -133,9 +133,10 @@ int main(void) {
 
     def test_headers_alone(self):
         run(MXC, "compile", LENET, "--emit=header", "-o", "alone.h", cwd=self.folder)
-        build = "#define LENET_BUILD"
         alone, beside = ((self.folder / name).read_text() for name in ("alone.h", "lenet.h"))
-        self.assertEqual(*([line for line in text.splitlines() if line.startswith(build)] for text in (alone, beside)))
+        defined = [[line for line in text.splitlines() if line.startswith("#define LENET_")] for text in (alone, beside)]
+        self.assertEqual(*defined)
+        self.assertGreater(len(defined[0]), 6)
         for compiler, language in (("cc", "c99"), ("clang-19", "c99"), ("c++", "c++17"), ("clang++-19", "c++20")):
             header = "lenet.hpp" if "+" in language else "lenet.h"
             source = self.folder / f"alone.{'cc' if '+' in language else 'c'}"
@@ -145,6 +146,15 @@ int main(void) {
     def test_run_allocates_nothing(self):
         program = compile_c(self.folder, "allocation.c", "allocation")
         self.assertEqual(run(program, cwd=self.folder).stdout, "status 0, making 1, running 0\n")
+
+    def test_the_stack_that_the_header_states(self):
+        """It is never exceeded, and not far above what a run takes."""
+        program = compile_c(self.folder, "stack.c", "stack", "-pthread", "-Wl,-z,now")
+        status, taken, stated = map(int, run(program, cwd=self.folder).stdout.split())
+        print(f"{taken} bytes of stack, {stated} stated")
+        self.assertEqual(status, 0)
+        self.assertLessEqual(taken, stated)
+        self.assertLess(stated - taken, 4096)
 
     def test_wrapper(self):
         run("c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{self.folder}", INPUTS / "wrapper.cc", "liblenet.a",

@@ -153,6 +153,33 @@ TEST(Embed, LoopsCarryAndMove) {
   }
 }
 
+TEST(Embed, WithoutABatchThereIsOneSample) {
+  auto graph = [](PlanBuilder& b, uint32_t x, uint32_t y, const char* name, GraphKind kind, int64_t batch) {
+    b.begin_graph(name, kind, batch);
+    b.step({.kernel = plus_one, .args = {in(x), out(y)}});
+    b.input(x);
+    b.output(y);
+    b.end_graph();
+  };
+  for (int64_t trained : {0, 3}) {  // the batch of a second graph, which trains; 0: there is none
+    PlanBuilder b;
+    uint32_t x = b.buffer({.name = "x", .dims = {1}, .space = Space::io}), y = b.buffer({.name = "y", .dims = {1}, .space = Space::io});
+    graph(b, x, y, "infer", GraphKind::infer, 0);
+    if (trained > 0) graph(b, x, y, "train", GraphKind::train, trained);
+    Made made(b, kWeight);
+    float one = 1, two = 0;
+    const void* inputs[] = {&one};
+    void* outputs[] = {&two};
+    const int64_t most = trained > 0 ? trained : 1;
+    EXPECT_EQ(most_samples(plan_of(made.library)), most);
+    EXPECT_EQ(run(made.sets, made.context(), inputs, outputs, 0), Status::wrong_batch);
+    EXPECT_EQ(run(made.sets, made.context(), inputs, outputs, most + 1), Status::wrong_batch);
+    EXPECT_EQ(two, 0);
+    EXPECT_EQ(run(made.sets, made.context(), inputs, outputs, most), Status::ok);
+    EXPECT_EQ(two, 2);
+  }
+}
+
 TEST(Embed, IntegersOutsideTheBoundAreRefusedAndNothingRuns) {
   for (DType dtype : {DType::i8, DType::u8, DType::i32, DType::i64}) {
     PlanBuilder b;
