@@ -23,6 +23,7 @@ struct LibraryParts {
   uint64_t weightsLayout = 0, build = 0;  // see plan::Library
   bool fused = true;                 // false: a * b + c in f32 is to be mxc_soft_fmaf of `bitcode`
   bool rounded = true;               // false: floor in f32 is to be mxc_soft_floorf
+  uint64_t nesting = 1;              // blocks of a Plan that lie in each other, at most
 };
 
 // Makes the module of the first version's first program that of a library; those of the others are used up. The weights, which all have in

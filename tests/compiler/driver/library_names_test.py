@@ -113,7 +113,9 @@ int main(void) {
         for name in ("exp", "index", "main", "std", "mxc", "dense"):
             self.model(name, 'output("y", mxc::relu(mxc::input("x", {mxc::batch(4), 3})));', where)
         self.strict(where, "exp", "index", "main", "std", "mxc", "dense")
-        (where / "called.cpp").write_text("""#include <mxc/mxc.h>
+        (where / "called.cpp").write_text("""#include <cmath>
+
+#include <mxc/mxc.h>
 MXC_MODEL(exp) { mxc::output("y", mxc::input("x", {mxc::batch(4), 3}) * 2); }
 int main() {
   mxc::Executor net(mxc_models::exp, mxc::cpu());

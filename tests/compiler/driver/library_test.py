@@ -134,7 +134,7 @@ int main(void) {
     def test_headers_alone(self):
         run(MXC, "compile", LENET, "--emit=header", "-o", "alone.h", cwd=self.folder)
         alone, beside = ((self.folder / name).read_text() for name in ("alone.h", "lenet.h"))
-        defined = [[line for line in text.splitlines() if line.startswith("#define LENET_")] for text in (alone, beside)]
+        defined = [[line for line in text.splitlines() if line.startswith("#define LENET_") and len(line.split()) > 2] for text in (alone, beside)]
         self.assertEqual(*defined)
         self.assertGreater(len(defined[0]), 6)
         for compiler, language in (("cc", "c99"), ("clang-19", "c99"), ("c++", "c++17"), ("clang++-19", "c++20")):
@@ -154,7 +154,7 @@ int main(void) {
         print(f"{taken} bytes of stack, {stated} stated")
         self.assertEqual(status, 0)
         self.assertLessEqual(taken, stated)
-        self.assertLess(stated - taken, 4096)
+        self.assertLess(stated - taken, 8192)
 
     def test_wrapper(self):
         run("c++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{self.folder}", INPUTS / "wrapper.cc", "liblenet.a",
