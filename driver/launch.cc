@@ -1,26 +1,28 @@
-// See launch.h. Everything that is started dies with this process (PR_SET_PDEATHSIG), however that ends.
+// See launch.h. Everything that is started dies with this process, however that ends (child.h).
 #include "driver/launch.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <map>
-#include <memory>
-#include <optional>
 #include <random>
+#include <set>
 
+#include "driver/child.h"
 #include "driver/files.h"
+#include "driver/hosts_file.h"
+#include "driver/remote.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 #include "runtime/kv/keys.h"
+#include "runtime/kv/reach.h"
 
 namespace mxc::driver {
 
@@ -32,6 +34,7 @@ namespace {
 constexpr auto kTimeToCome = std::chrono::seconds(20);        // of the scheduler, which comes before the program's own main
 constexpr auto kTimeToEnd = std::chrono::milliseconds(2500);  // of those who have heard that the job has failed
 constexpr auto kTimeToDie = std::chrono::milliseconds(500);   // after SIGTERM
+constexpr int kSshFailed = 255;
 constexpr int kInterrupted = 130;  // exit code of a worker that has stopped because it was asked to, as the standard trainer's
 constexpr int kLookMilliseconds = 20;                         // between looks at who has ended
 
@@ -65,58 +68,27 @@ class StopSignals {
   }
 };
 
-// A pipe's reading end, cut into lines.
-class Lines {
- public:
-  explicit Lines(int descriptor) : descriptor_(descriptor) { fcntl(descriptor, F_SETFL, O_NONBLOCK); }
-  ~Lines() { close(descriptor_); }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  bool open() const { return open_; }
-
-  // The whole lines that are there; at the end of the stream the rest, too.
-  std::vector<std::string> read() {
-    char buffer[4096];
-    ssize_t size = 0;
-    while (open_ && (size = ::read(descriptor_, buffer, sizeof buffer)) > 0) text_.append(buffer, static_cast<size_t>(size));
-    if (size == 0) open_ = false;
-    std::vector<std::string> lines;
-    for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1)) lines.push_back(text_.substr(0, end));
-    if (!open_ && !text_.empty()) lines.push_back(std::exchange(text_, ""));
-    return lines;
-  }
-
- private:
-  const int descriptor_;
-  bool open_ = true;
-  std::string text_;
-};
-
-struct Child {
-  pid_t process = -1;
-  std::optional<int> status;  // as waitpid has it, once it has ended
-  std::unique_ptr<Lines> out, err;
-};
-
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
 class Job {
  public:
   Job(const LaunchOptions& options, DiagnosticPrinter& printer) : options_(options), printer_(printer) {}
   ~Job() {
     for (Child& child : workers_) end(child, SIGKILL);
-    end(scheduler_, SIGKILL);
+    const Clock::time_point last = Clock::now() + kTimeToDie;
+    for (Child& child : workers_) {
+      while (!child.host.empty() && !has_ended(child) && Clock::now() < last) poll(nullptr, 0, kLookMilliseconds);
+      cut(child);
+    }
+    cut(scheduler_);
   }
 
   int run() {
     if (!work_.error().empty()) return fail(Fault::input, work_.error());
-    if (!check_program() || !make_keys()) return printer_.exitCode();
-    const std::string address = start_scheduler();
-    if (address.empty()) return printer_.exitCode();
-    for (int rank = 0; rank < options_.workers; ++rank) {
-      if (!start_worker(rank, address)) return printer_.exitCode();
+    if (!find_hosts() || !check_program() || !make_keys()) return printer_.exitCode();
+    address_ = start_scheduler();
+    if (address_.empty()) return printer_.exitCode();
+    for (int rank = 0; rank < count_; ++rank) {
+      workers_.emplace_back();
+      if (!start_worker(rank)) return printer_.exitCode();
     }
     watch();
     return exit_code_;
@@ -126,6 +98,29 @@ class Job {
   int fail(Fault fault, const std::string& message) {
     printer_.error(fault, message);
     return printer_.exitCode();
+  }
+
+  bool find_hosts() {
+    count_ = options_.workers;
+    const absl::Status status = options_.hosts_file.empty() ? absl::OkStatus() : read_hosts();
+    if (!status.ok()) fail(Fault::input, std::string(status.message()));
+    return status.ok();
+  }
+
+  absl::Status read_hosts() {
+    auto text = readWholeFile(options_.hosts_file);
+    if (!text) return absl::InvalidArgumentError(options_.hosts_file + ": " + toString(text.takeError()));
+    const absl::StatusOr<std::vector<Host>> hosts = parse_hosts(options_.hosts_file, *text);
+    if (!hosts.ok()) return hosts.status();
+    absl::StatusOr<std::vector<std::string>> places = spread(options_.hosts_file, *hosts, options_.workers);
+    if (!places.ok()) return places.status();
+    hosts_ = *std::move(places);
+    count_ = static_cast<int>(hosts_.size());
+    addresses_.assign(hosts_.size(), options_.address);
+    if (!options_.address.empty()) return absl::OkStatus();
+    absl::StatusOr<std::vector<std::string>> addresses = addresses_to(hosts_);
+    if (addresses.ok()) addresses_ = *std::move(addresses);
+    return addresses.status();
   }
 
   // A program that makes no store would be started once too often, as the scheduler that it cannot be.
@@ -145,6 +140,7 @@ class Job {
     auto keys = kv::make_keys();
     keys_file_ = work_.file("keys");
     absl::Status status = keys.ok() ? kv::write_keys(keys_file_, *keys) : keys.status();
+    if (keys.ok()) keys_ = *keys;
     std::random_device random;
     job_ = llvm::utohexstr((uint64_t{random()} << 32) | random(), /*LowerCase=*/true);
     if (!status.ok()) fail(Fault::unsupported, std::string(status.message()));
@@ -154,45 +150,23 @@ class Job {
   Variables variables(const std::string& role, const std::string& scheduler) const {
     return {{"MXC_JOB", job_},
             {"MXC_ROLE", role},
-            {"MXC_SIZE", std::to_string(options_.workers)},
-            {"MXC_SCHEDULER", scheduler},
-            {"MXC_KEYS", keys_file_}};
+            {"MXC_SIZE", std::to_string(count_)},
+            {"MXC_SCHEDULER", scheduler}};
   }
 
-  // Starts the program. `kept`: a descriptor that it inherits, or -1. A failure to run it comes back through a pipe that closes otherwise.
-  bool start(Child& child, const Variables& variables, int kept) {
-    int out[2], err[2], failure[2];
-    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC) != 0) {
-      fail(Fault::input, std::string("the system grants no pipe: ") + strerror(errno));
-      return false;
-    }
-    std::vector<char*> arguments;
-    for (const std::string& word : options_.command) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    const pid_t parent = getpid();
-    child.process = fork();
-    if (child.process == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != parent) _exit(127);
-      setpgid(0, 0);  // a terminal's Ctrl-C reaches it once, through mxc
-      for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_DFL);
-      dup2(out[1], STDOUT_FILENO);
-      dup2(err[1], STDERR_FILENO);
-      if (kept >= 0) fcntl(kept, F_SETFD, 0);
-      for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-      execvp(arguments[0], arguments.data());
-      const int why = errno;
-      [[maybe_unused]] ssize_t written = write(failure[1], &why, sizeof why);
-      _exit(127);
-    }
-    for (int end : {out[1], err[1], failure[1]}) close(end);
-    child.out = std::make_unique<Lines>(out[0]);
-    child.err = std::make_unique<Lines>(err[0]);
-    int why = child.process < 0 ? errno : 0;
-    const bool failed = child.process < 0 || read(failure[0], &why, sizeof why) > 0;
-    close(failure[0]);
-    if (failed) fail(Fault::input, "cannot run '" + options_.command[0] + "': " + strerror(why));
-    return !failed;
+  bool start(Child& child, const ChildCommand& command) {
+    const absl::Status status = driver::start(child, command);
+    if (!status.ok()) fail(Fault::input, std::string(status.message()));
+    return status.ok();
+  }
+
+  // At one address if all see this machine by it.
+  std::string listening() const {
+    const std::set<std::string> seen(addresses_.begin(), addresses_.end());
+    const std::string one = seen.empty() ? "127.0.0.1" : *seen.begin();
+    if (seen.size() <= 1) return kv::tcp_address(one, "*");
+    const bool old = std::all_of(seen.begin(), seen.end(), [](const std::string& address) { return address.find(':') == std::string::npos; });
+    return kv::tcp_address(old ? "0.0.0.0" : "::", "*");
   }
 
   // Returns its address; empty after an error.
@@ -200,9 +174,10 @@ class Job {
     int published[2];
     if (pipe2(published, O_CLOEXEC) != 0)
       return fail(Fault::input, std::string("the system grants no pipe: ") + strerror(errno)), "";
-    Variables variables = this->variables("scheduler", "tcp://127.0.0.1:*");
+    Variables variables = this->variables("scheduler", listening());
+    variables.push_back({"MXC_KEYS", keys_file_});
     variables.push_back({"MXC_PUBLISH", std::to_string(published[1])});
-    const bool started = start(scheduler_, variables, published[1]);
+    const bool started = start(scheduler_, {options_.command, variables, published[1]});
     close(published[1]);
     Lines answer(published[0]);
     if (!started) return "";
@@ -220,17 +195,38 @@ class Job {
            "";
   }
 
-  bool start_worker(int rank, const std::string& scheduler) {
-    Variables variables = this->variables("worker", scheduler);
+  bool start_worker(int rank) {
+    Child& child = workers_[rank];
+    Variables variables = this->variables("worker", hosts_.empty() ? address_ : seen_from(rank));
     variables.push_back({"MXC_RANK", std::to_string(rank)});
     if (options_.shards > 0) variables.push_back({"MXC_SHARDS", std::to_string(options_.shards)});
-    workers_.emplace_back();
-    return start(workers_.back(), variables, -1);
+    if (!hosts_.empty()) return start_remote(child, hosts_[static_cast<size_t>(rank)], variables);
+    variables.push_back({"MXC_KEYS", keys_file_});
+    return start(child, {options_.command, variables});
+  }
+
+  // The scheduler's address, to the host of this rank.
+  std::string seen_from(int rank) const {
+    const auto listening = kv::parse_host_port(address_);
+    return kv::tcp_address(addresses_[static_cast<size_t>(rank)], std::to_string(listening.ok() ? listening->port : 0));
+  }
+
+  bool start_remote(Child& child, const std::string& host, const Variables& variables) {
+    llvm::SmallString<256> folder;
+    if (std::error_code error = llvm::sys::fs::current_path(folder)) return fail(Fault::input, "there is no current folder: " + error.message()), false;
+    ChildCommand command{options_.ssh};
+    command.words.push_back(host);
+    command.words.push_back(remote_command(options_.command, folder.str().str(), variables));
+    command.controlled = true;
+    child.host = host;
+    if (!start(child, command)) return false;
+    tell(child, keys_line(keys_));
+    return true;
   }
 
   void show(int rank, Lines& lines, FILE* to) {
     for (const std::string& line : lines.read()) {
-      if (options_.workers > 1) fprintf(to, "[%d] ", rank);
+      if (count_ > 1) fprintf(to, "[%d] ", rank);
       fprintf(to, "%s\n", line.c_str());
     }
     fflush(to);
@@ -244,21 +240,6 @@ class Job {
     for (const std::string& line : scheduler_.err->read()) fprintf(stderr, "[scheduler] %s\n", line.c_str());
   }
 
-  static bool has_ended(Child& child) {
-    int status;
-    if (!child.status && child.process > 0 && waitpid(child.process, &status, WNOHANG) == child.process) child.status = status;
-    return child.status.has_value();
-  }
-
-  static void end(Child& child, int signal) {
-    if (child.process <= 0 || has_ended(child)) return;
-    kill(child.process, signal);
-    int status;
-    if (signal == SIGKILL && waitpid(child.process, &status, 0) == child.process) child.status = status;
-  }
-
-  static int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
-
   // The first that ends badly decides what the job ends with; of several that are met at once, one that a signal has ended, for the others may have ended
   // because of it. A scheduler says by its exit code that the job has failed: who made it fail is one of the workers.
   void note_ends() {
@@ -267,22 +248,28 @@ class Job {
       for (Child& child : workers_) fresh |= !child.status && has_ended(child);
     }
     for (bool by_signal : {true, false}) {
-      if (by_signal && scheduler_.status && WIFSIGNALED(*scheduler_.status)) note_failure("the job's scheduler", scheduler_);
+      if (by_signal && scheduler_.status && signal_of(scheduler_) != 0) note_failure("the job's scheduler", scheduler_);
       for (size_t rank = 0; rank < workers_.size(); ++rank) {
         const Child& child = workers_[rank];
-        if (child.status && *child.status != 0 && WIFSIGNALED(*child.status) == by_signal) note_failure("rank " + std::to_string(rank), child);
+        if (child.status && *child.status != 0 && (signal_of(child) != 0) == by_signal) note_failure("rank " + std::to_string(rank), child);
       }
     }
   }
 
   void note_failure(const std::string& who, const Child& child) {
     if (exit_code_ != 0) return;
-    exit_code_ = code_of(*child.status);
+    exit_code_ = code_of(child);
     failed_at_ = Clock::now();
-    const int signal = signal_ = WIFSIGNALED(*child.status) ? WTERMSIG(*child.status) : 0;
+    signal_ = signal_of(child);
+    first_ = how_it_ended(who, child);
+  }
+
+  static std::string how_it_ended(const std::string& who, const Child& child) {
+    const int signal = signal_of(child), code = code_of(child);
     const std::string how = signal ? "was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")"
-                                   : "ended with exit code " + std::to_string(exit_code_);
-    first_ = who + " (process " + std::to_string(child.process) + ") " + how;
+                                   : "ended with exit code " + std::to_string(code);
+    if (child.host.empty()) return who + " (process " + std::to_string(child.process) + ") " + how;
+    return who + " (host " + child.host + ") " + how + (code == kSshFailed ? ", as ssh does when it fails itself" : "");
   }
 
   void watch() {
@@ -310,6 +297,9 @@ class Job {
       if (since > kTimeToEnd + kTimeToDie) {
         for (Child& child : workers_) end(child, SIGKILL);
       }
+      if (since > kTimeToEnd + 2 * kTimeToDie) {
+        for (Child& child : workers_) cut(child);
+      }
     }
     show_all();
     if (handed_on != 0 && signal_ == handed_on) raise(handed_on);  // they have not heeded it, and neither does mxc
@@ -321,6 +311,10 @@ class Job {
   DiagnosticPrinter& printer_;
   WorkDirectory work_;
   std::string job_, keys_file_;
+  std::string address_;  // of the scheduler
+  kv::JobKeys keys_;
+  int count_ = 0;                               // of workers
+  std::vector<std::string> hosts_, addresses_;  // of each rank: where it runs, and by what address this machine is seen there; empty: all run here
   Child scheduler_;
   std::vector<Child> workers_;
   int exit_code_ = 0;

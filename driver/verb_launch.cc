@@ -1,6 +1,7 @@
 // mxc launch: runs a program as several processes that share a KVStore.
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/str_split.h"
 #include "driver/command_line.h"
 #include "driver/launch.h"
 #include "driver/verbs.h"
@@ -9,13 +10,21 @@ namespace mxc::driver {
 
 void addLaunchVerb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
-      "launch", "Run a program as several processes on this machine that share a KVStore: mxc launch -n 4 ./program");
+      "launch", "Run a program as several processes that share a KVStore, on this machine or on several: mxc launch -n 4 ./program");
   auto options = std::make_shared<LaunchOptions>();
   auto color = std::make_shared<Color>(Color::automatic);
-  verb->add_option("-n", options->workers, "How many workers")
+  verb->add_option("-n", options->workers, "How many workers; with -H as many as there are slots, if it is not given")
       ->type_name("NUMBER")
-      ->check(CLI::Range(1, 1024).description(""))
-      ->required();
+      ->check(CLI::Range(1, 1024).description(""));
+  verb->add_option("-H", options->hosts_file,
+                   "The machines to run them on, through ssh, a line each: HOST or HOST slots=N. The program and the current folder have the same "
+                   "paths there")
+      ->type_name("FILE");
+  auto ssh = std::make_shared<std::string>("ssh -o BatchMode=yes");
+  verb->add_option("--ssh", *ssh, "What runs a command on a machine of -H: words, behind which its name and the command are put")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+  verb->add_option("--address", options->address, "The address of this machine that those of -H reach, if the way to them does not tell it")->type_name("ADDRESS");
   verb->add_option("--shards", options->shards,
                    "How many shards the job has, if the program does not say: the same number gives the same results with any "
                    "number of workers")
@@ -23,10 +32,14 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1 << 20).description(""));
   addColor(*verb, *color);
   verb->prefix_command();
-  verb->callback([options, color, verb, &exit_code] {
+  verb->callback([options, ssh, color, verb, &exit_code] {
     DiagnosticPrinter printer(*color);
     options->command = verb->remaining();
+    options->ssh = absl::StrSplit(*ssh, ' ', absl::SkipEmpty());
     if (options->command.empty()) printer.error(frontend::Fault::usage, "mxc launch -n NUMBER PROGRAM [ARGUMENTS]: which program?");
+    else if (options->workers == 0 && options->hosts_file.empty()) printer.error(frontend::Fault::usage, "-n is required, or -H FILE");
+    else if (options->hosts_file.empty() && !options->address.empty()) printer.error(frontend::Fault::usage, "--address is for machines of -H FILE");
+    else if (options->ssh.empty()) printer.error(frontend::Fault::usage, "--ssh: a command is expected");
     exit_code = printer.failed() ? printer.exitCode() : launch(*options, printer);
   });
 }

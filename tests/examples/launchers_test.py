@@ -1,6 +1,6 @@
-"""One program under many launchers: Open MPI, and the variables of Slurm, torchrun, DMLC, PMI and Kubernetes; `mxc keygen`.
+"""One program under many launchers: Open MPI, and the variables of Slurm, torchrun, DMLC, PMI and Kubernetes; `mxc launch -H` through ssh; `mxc keygen`.
 
-Launchers that are not there are simulated by the variables that they set.
+Launchers that are not there are simulated by the variables that they set. A stand-in for ssh runs its command here, or in a network namespace.
 
 Usage: launchers_test.py ROOT BUILD [unittest arguments]. Tests of class OpenMpi are skipped where mpirun is not installed.
 """
@@ -47,6 +47,14 @@ int main(int argc, char** argv) {
   return argc > 2 && kv.rank() == std::atoi(argv[2]) ? 7 : 0;
 }
 """
+
+# The host's name, then the command, as ssh would give it to the user's shell there, which begins in the user's home.
+FAKE_SSH = """#!/bin/sh
+echo "$1" >>"$(dirname "$0")/asked"
+[ "$1" = gone ] && exit 255
+cd / && exec sh -c "$2"
+"""
+
 
 def processes_of(program):
     """Those that run it."""
@@ -288,6 +296,241 @@ class OpenMpi(Programs):
         finally:
             job.kill()
         self.assertNotEqual(job.returncode, 0)
+        self.check_nothing_is_left()
+
+
+class Hosts(Programs):
+    """`mxc launch -H`, with a stand-in for ssh."""
+
+    def setUp(self):
+        self.ssh = self.folder / "ssh"
+        self.ssh.write_text(FAKE_SSH)
+        self.ssh.chmod(0o755)
+        (self.folder / "hosts").write_text("alpha slots=2\nbeta\n")
+        (self.folder / "asked").write_text("")
+
+    def command(self, *arguments):
+        return [MXC, "launch", "-H", "hosts", "--ssh", str(self.ssh), "--address", "127.0.0.1", *map(str, arguments)]
+
+    def launch(self, *arguments, code=0):
+        result = subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=LIMIT, env={**PLAIN, "TMPDIR": str(self.folder)}, cwd=self.folder)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def asked(self):
+        return sorted((self.folder / "asked").read_text().split())
+
+    def start(self, *arguments):
+        """A job whose processes have all begun."""
+        job = subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**PLAIN, "TMPDIR": str(self.folder)}, cwd=self.folder)
+        begun = sorted(job.stdout.readline() for _ in range(3))
+        self.assertEqual(begun, [f"[{rank}] rank {rank} has begun\n" for rank in range(3)])
+        return job
+
+    def check_all_gone(self):
+        self.check_nothing_is_left()
+        deadline = time.monotonic() + 20
+        while list(self.folder.glob("tmp.*")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertEqual(list(self.folder.glob("tmp.*")), [])  # the keys there
+
+    def test_all_slots_and_fewer(self):
+        """The program is named from the current folder, which is the same there."""
+        shown = sorted(line for line in self.launch("./counts", 10).stdout.splitlines() if " of " in line)
+        self.assertEqual(shown, [f"[{rank}] rank {rank} of 3: 30" for rank in range(3)])
+        self.assertEqual(self.asked(), ["alpha", "alpha", "beta"])
+        (self.folder / "asked").write_text("")
+        shown = self.launch("-n", 2, self.program, 10).stdout
+        self.assertIn("[1] rank 1 of 2: 20\n", shown)
+        self.assertEqual(self.asked(), ["alpha", "alpha"])
+        self.check_all_gone()
+
+    def test_words_arrive_as_they_are(self):
+        script = self.folder / "it's a \"program\".sh"
+        script.write_text('#!/bin/sh\n[ "$MXC_ROLE" = scheduler ] && { echo tcp://127.0.0.1:1 >/proc/self/fd/$MXC_PUBLISH; exit; }\n'
+                          'stat -c %a "$MXC_KEYS"; cat "$MXC_KEYS"; printf "%s\\n" "$@"; pwd; tr "\\0" "\\n" </proc/self/environ; cat; tr "\\0" " " </proc/$PPID/cmdline\n')
+        script.chmod(0o755)
+        words = ["", "two words", "it's", '"$HOME" `id` \\ ; & |', "-n"]
+        shown = self.launch("-n", 1, f"./{script.name}", *words).stdout
+        secret = re.search(r"^secret (\S{40})$", shown, re.M).group(1)
+        self.assertTrue(shown.startswith("600\npublic "), shown)
+        self.assertIn("\n".join([*words, str(self.folder), ""]), shown)
+        self.assertEqual(shown.count(secret), 1)  # and in no command line, and no variable
+        self.check_all_gone()
+
+    def test_exit_codes(self):
+        errors = self.launch("./counts", 10, 2, code=7).stderr
+        self.assertEqual(errors, "mxc: error: rank 2 (host beta) ended with exit code 7\n")
+        (self.folder / "hosts").write_text("gone\n")
+        errors = self.launch("./counts", 10, code=255).stderr
+        self.assertEqual(errors, "mxc: error: rank 0 (host gone) ended with exit code 255, as ssh does when it fails itself\n")
+
+    def test_a_death_ends_all(self):
+        job = self.start("./counts", 10**9)
+        victim = next(p for p in processes_of(self.program) if b"MXC_RANK=2\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+        os.kill(victim, signal.SIGKILL)
+        _, errors = job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, 128 + 9)
+        self.assertIn("mxc: error: rank 2 (host beta) was ended by signal 9 (Killed)\n", errors)
+        self.check_all_gone()
+
+    def test_signals_are_handed_on_and_nothing_outlives_mxc(self):
+        for send, code in ((signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)):
+            with self.subTest(send=send):
+                job = self.start("./counts", 10**9)
+                job.send_signal(send)
+                job.communicate(timeout=LIMIT)
+                self.assertEqual(job.returncode, code)
+                for place in self.folder.glob("mxc-??????"):  # what mxc could not remove itself
+                    self.assertEqual(send, signal.SIGKILL)
+                    shutil.rmtree(place)
+                self.check_all_gone()
+
+    def test_wrong_use(self):
+        (self.folder / "bad").write_text("alpha slots=many\n")
+        (self.folder / "unknown").write_text("localhost\nno-such-machine.invalid\n")
+        launch = [MXC, "launch"]
+        for command, code, message in (
+            ([*launch, "-H", "nowhere", "./counts"], 1, "nowhere: No such file or directory"),
+            ([*launch, "-H", "bad", "./counts"], 1, "bad:1: 'alpha slots=many': a line is HOST or HOST slots=N, with up to 1024 slots"),
+            ([*launch, "-H", "hosts", "-n", "4", "./counts"], 1, "-n 4: the hosts of hosts have 3 slots"),
+            ([*launch, "-H", "unknown", "./counts"], 1, "; --address says by which address the hosts reach this machine"),
+            ([*launch, "-H", "hosts", "--address", "192.0.2.9", "./counts"], 1, "the job's scheduler cannot start: cannot listen at tcp://192.0.2.9:*: Cannot assign"),
+            ([*launch, "-H", "hosts", "--address", "127.0.0.1", "--ssh", "./nothing", "./counts"], 1, "cannot run './nothing': No such file or directory"),
+            ([*launch, "-H", "hosts", "--ssh", " ", "./counts"], 2, "--ssh: a command is expected"),
+            ([*launch, "-n", "2", "--address", "127.0.0.1", "./counts"], 2, "--address is for machines of -H FILE"),
+            ([*launch, "./counts"], 2, "-n is required, or -H FILE"),
+        ):
+            with self.subTest(command=command[2:]):
+                result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, cwd=self.folder, env=PLAIN)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertIn(message, result.stderr)
+        self.check_all_gone()
+
+
+class Namespaces(Programs):
+    """Three machines, as three network namespaces behind a bridge in a fourth, where the launcher is. What runs in them reaches nothing outside."""
+    HOSTS = 3
+
+    @classmethod
+    def ip(cls, *words):
+        subprocess.run(["ip", *map(str, words)], check=True, timeout=LIMIT)
+
+    @classmethod
+    def name(cls, number):
+        return f"mxc{os.getpid()}-{number}"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for number in range(cls.HOSTS + 1):
+            cls.addClassCleanup(subprocess.run, ["ip", "netns", "delete", cls.name(number)], stderr=subprocess.DEVNULL)
+            cls.ip("netns", "add", cls.name(number))
+            cls.ip("-n", cls.name(number), "link", "set", "lo", "up")
+        cls.ip("-n", cls.name(0), "link", "add", "bridge", "type", "bridge")
+        cls.ip("-n", cls.name(0), "address", "add", "10.77.0.100/24", "dev", "bridge")
+        cls.ip("-n", cls.name(0), "link", "set", "bridge", "up")
+        for number in range(1, cls.HOSTS + 1):
+            cls.ip("-n", cls.name(0), "link", "add", f"to{number}", "type", "veth", "peer", "name", "eth0", "netns", cls.name(number))
+            cls.ip("-n", cls.name(0), "link", "set", f"to{number}", "master", "bridge", "up")
+            cls.ip("-n", cls.name(number), "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
+            cls.ip("-n", cls.name(number), "link", "set", "eth0", "up")
+        ssh = cls.folder / "ssh"
+        ssh.write_text(f'#!/bin/sh\ncd / && exec ip netns exec mxc{os.getpid()}-"${{1##*.}}" sh -c "$2"\n')
+        ssh.chmod(0o755)
+        (cls.folder / "hosts").write_text("".join(f"10.77.0.{number}\n" for number in range(1, cls.HOSTS + 1)))
+
+    def within(self, number, *command, variables=None, **more):
+        return subprocess.Popen(["ip", "netns", "exec", self.name(number), *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**PLAIN, "TMPDIR": str(self.folder), **(variables or {})}, cwd=self.folder, **more)
+
+    def finished(self, job, code=0):
+        out, errors = job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, code, out + errors)
+        return out, errors
+
+    def launch(self, *arguments):
+        return self.within(0, MXC, "launch", "-H", "hosts", "--ssh", "./ssh", *arguments)
+
+    def test_mxc_launch(self):
+        out, _ = self.finished(self.launch("./counts", 10))
+        self.assertEqual(sorted(line for line in out.splitlines() if " of " in line), [f"[{rank}] rank {rank} of 3: 30" for rank in range(3)])
+        self.check_nothing_is_left()
+
+    def test_the_same_bits_as_one_process(self):
+        digits = self.folder / "digits"
+        data = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
+        subprocess.run([MXC, "compile", ROOT / "examples/digits/digits.cpp", "-o", digits], check=True, timeout=300)
+        train = [digits, "train", "--data", data, "--threads", "1", "--epochs", "2", "--shards", "3"]
+        self.finished(self.launch(*train, "--save", "job", "--kvstore", "dist_sync"))
+        subprocess.run([*train, "--save", "alone"], check=True, timeout=LIMIT, cwd=self.folder, stdout=subprocess.DEVNULL)
+        self.assertEqual((self.folder / "job").read_bytes(), (self.folder / "alone").read_bytes())
+
+    def test_a_machine_whose_program_dies_ends_all(self):
+        job = self.launch("./counts", 10**9)
+        begun = sorted(job.stdout.readline() for _ in range(3))
+        self.assertEqual(begun, [f"[{rank}] rank {rank} has begun\n" for rank in range(3)])
+        victim = next(p for p in processes_of(self.program) if b"MXC_RANK=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+        os.kill(victim, signal.SIGKILL)
+        _, errors = self.finished(job, 128 + 9)
+        self.assertIn("mxc: error: rank 1 (host 10.77.0.2) was ended by signal 9 (Killed)\n", errors)
+        self.check_nothing_is_left()
+
+    def by_variables(self, variables, keys=True):
+        """A process on each machine."""
+        path = self.folder / "job.keys"
+        if not path.exists():
+            subprocess.run([MXC, "keygen", path], check=True)
+        more = {"MXC_KEYS": str(path)} if keys else {}
+        return [self.within(rank + 1, self.program, 10, variables={**variables(rank), **more}) for rank in range(self.HOSTS)]
+
+    def check_variables(self, variables):
+        for rank, job in enumerate(self.by_variables(variables)):
+            self.assertIn(f"rank {rank} of 3: 30\n", self.finished(job)[0])
+        self.check_nothing_is_left()
+
+    def test_slurm(self):
+        """Machines have addresses as names; the port follows from the step."""
+        self.check_variables(lambda rank: {"SLURM_PROCID": str(rank), "SLURM_STEP_NUM_TASKS": "3", "SLURM_STEP_NUM_NODES": "3",
+                                           "SLURM_STEP_NODELIST": "10.77.0.[1-3]", "SLURM_JOB_ID": "42", "SLURM_STEP_ID": "0"})
+
+    def test_torchrun(self):
+        self.check_variables(lambda rank: {"RANK": str(rank), "WORLD_SIZE": "3", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500"})
+
+    def test_kubernetes(self):
+        self.check_variables(lambda rank: {"JOB_COMPLETION_INDEX": str(rank), "MXC_SIZE": "3", "MXC_RENDEZVOUS": "10.77.0.1:5000"})
+
+    def test_dmlc(self):
+        def place(rank):
+            return {"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(rank), "DMLC_NUM_WORKER": "3", "DMLC_PS_ROOT_URI": "10.77.0.1", "DMLC_PS_ROOT_PORT": "9091"}
+        jobs = self.by_variables(place)
+        scheduler = self.within(1, self.program, 10, variables={**place(0), "DMLC_ROLE": "scheduler", "MXC_KEYS": str(self.folder / "job.keys")})
+        for rank, job in enumerate(jobs):
+            self.assertIn(f"rank {rank} of 3: 30\n", self.finished(job)[0])
+        self.finished(scheduler)
+        self.check_nothing_is_left()
+
+    def test_without_keys_nobody_listens(self):
+        place = {"MXC_SIZE": "3", "MXC_RENDEZVOUS": "10.77.0.1:5000"}
+        for job in self.by_variables(lambda rank: {**place, "MXC_RANK": str(rank)}, keys=False):
+            _, errors = self.finished(job, 1)
+            self.assertIn("refusing to meet at 10.77.0.1:5000, where other machines can connect, without keys", errors)
+
+    def test_strangers_are_refused(self):
+        """From another machine: with keys of another job, and without any; the job goes on."""
+        path, other = self.folder / "own.keys", self.folder / "other.keys"
+        for keys in (path, other):
+            subprocess.run([MXC, "keygen", keys], check=True)
+        place = {"MXC_SIZE": "2", "MXC_RENDEZVOUS": "10.77.0.1:5001", "MXC_KEYS": str(path)}
+        first = self.within(1, self.program, 10, variables={**place, "MXC_RANK": "0"})
+        _, errors = self.finished(self.within(3, self.program, 10, variables={**place, "MXC_RANK": "1", "MXC_KEYS": str(other)}), 1)
+        self.assertIn("tcp://10.77.0.1:5001 refuses the keys of this process\n", errors)
+        raw = self.within(3, sys.executable, "-c", "import socket\ns = socket.create_connection(('10.77.0.1', 5001), 20)\ns.sendall(b'x' * 10000)\n"
+                          "s.settimeout(20)\nwhile s.recv(100): pass\n")
+        raw.communicate(timeout=LIMIT)
+        second = self.within(2, self.program, 10, variables={**place, "MXC_RANK": "1"})
+        for rank, job in enumerate((first, second)):
+            self.assertIn(f"rank {rank} of 2: 20\n", self.finished(job)[0])
         self.check_nothing_is_left()
 
 
