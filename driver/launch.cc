@@ -257,9 +257,11 @@ class Job {
   }
 
   void note_failure(const std::string& who, const Child& child) {
-    if (exit_code_ != 0) return;
+    // News of ends come from other machines in any order: there, too, a signal goes before exits that may follow from it.
+    const bool goes_before = !child.host.empty() && signal_of(child) != 0 && signal_ == 0 && !told_;
+    if (exit_code_ != 0 && !goes_before) return;
+    if (exit_code_ == 0) failed_at_ = Clock::now();
     exit_code_ = code_of(child);
-    failed_at_ = Clock::now();
     signal_ = signal_of(child);
     first_ = how_it_ended(who, child);
   }
@@ -273,7 +275,6 @@ class Job {
   }
 
   void watch() {
-    bool told = false;
     int handed_on = 0;
     while (true) {
       std::vector<pollfd> wait;
@@ -291,7 +292,7 @@ class Job {
       if (std::all_of(workers_.begin(), workers_.end(), [](const Child& child) { return child.status.has_value(); })) break;
       if (exit_code_ == 0) continue;
       const auto since = Clock::now() - failed_at_;
-      if (since > kTimeToEnd && !std::exchange(told, true)) {
+      if (since > kTimeToEnd && !std::exchange(told_, true)) {
         for (Child& child : workers_) end(child, SIGTERM);
       }
       if (since > kTimeToEnd + kTimeToDie) {
@@ -318,7 +319,8 @@ class Job {
   Child scheduler_;
   std::vector<Child> workers_;
   int exit_code_ = 0;
-  int signal_ = 0;  // that ended the first that failed; 0: none did
+  int signal_ = 0;     // that ended the first that failed; 0: none did
+  bool told_ = false;  // those that have not ended by themselves have been asked to
   Clock::time_point failed_at_;
   std::string first_;  // who failed first, and how
 };
