@@ -40,6 +40,7 @@ struct Child {
   std::unique_ptr<Lines> out, err;
   std::string host;  // of a program on another machine: `process` is that of its ssh (remote.h)
   int control = -1;  // what ssh reads
+  int returns = 0;   // so many before it have died in its place
 };
 
 using Variables = std::vector<std::pair<std::string, std::string>>;

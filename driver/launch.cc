@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -83,8 +84,8 @@ class Job {
 
   int run() {
     if (!work_.error().empty()) return fail(Fault::input, work_.error());
-    if (!find_hosts() || !check_program() || !make_keys()) return printer_.exitCode();
-    address_ = start_scheduler();
+    if (!find_hosts() || !check_program() || !check_state() || !make_keys()) return printer_.exitCode();
+    address_ = start_scheduler(listening());
     if (address_.empty()) return printer_.exitCode();
     for (int rank = 0; rank < count_; ++rank) {
       workers_.emplace_back();
@@ -136,6 +137,15 @@ class Job {
     return false;
   }
 
+  bool check_state() {
+    if (!options_.waits) return true;
+    state_dir_ = options_.state_dir.empty() ? work_.path() : options_.state_dir;
+    struct stat info;
+    if (stat(state_dir_.c_str(), &info) != 0) fail(Fault::input, "--state: '" + state_dir_ + "': " + strerror(errno));
+    else if (!S_ISDIR(info.st_mode)) fail(Fault::input, "--state: '" + state_dir_ + "' is no folder");
+    return !printer_.failed();
+  }
+
   bool make_keys() {
     auto keys = kv::make_keys();
     keys_file_ = work_.file("keys");
@@ -151,7 +161,8 @@ class Job {
     return {{"MXC_JOB", job_},
             {"MXC_ROLE", role},
             {"MXC_SIZE", std::to_string(count_)},
-            {"MXC_SCHEDULER", scheduler}};
+            {"MXC_SCHEDULER", scheduler},
+            {"MXC_ON_DEATH", options_.waits ? "wait" : "abort"}};
   }
 
   bool start(Child& child, const ChildCommand& command) {
@@ -170,11 +181,11 @@ class Job {
   }
 
   // Returns its address; empty after an error.
-  std::string start_scheduler() {
+  std::string start_scheduler(const std::string& at) {
     int published[2];
     if (pipe2(published, O_CLOEXEC) != 0)
       return fail(Fault::input, std::string("the system grants no pipe: ") + strerror(errno)), "";
-    Variables variables = this->variables("scheduler", listening());
+    Variables variables = this->variables("scheduler", at);
     variables.push_back({"MXC_KEYS", keys_file_});
     variables.push_back({"MXC_PUBLISH", std::to_string(published[1])});
     const bool started = start(scheduler_, {options_.command, variables, published[1]});
@@ -191,6 +202,8 @@ class Job {
         return line;
       }
     }
+    while (!has_ended(scheduler_) && Clock::now() < end) poll(nullptr, 0, kLookMilliseconds);
+    if (!address_.empty() && is_replaced(scheduler_)) return address_;  // killed before it spoke: it is another's turn
     return fail(Fault::input, "'" + options_.command[0] + "' does not become the job's scheduler: does its main make a KVStore?"),
            "";
   }
@@ -202,7 +215,44 @@ class Job {
     if (options_.shards > 0) variables.push_back({"MXC_SHARDS", std::to_string(options_.shards)});
     if (!hosts_.empty()) return start_remote(child, hosts_[static_cast<size_t>(rank)], variables);
     variables.push_back({"MXC_KEYS", keys_file_});
+    if (options_.waits) {
+      variables.push_back({"MXC_STATE", state_dir_});
+      variables.push_back({"MXC_RETURNS", std::to_string(child.returns)});
+    }
     return start(child, {options_.command, variables});
+  }
+
+  // Has a signal ended it, unasked, and may another process take its place?
+  bool is_replaced(const Child& child) const {
+    const bool over = scheduler_.status && signal_of(scheduler_) == 0;
+    return options_.waits && !over && exit_code_ == 0 && returns_ < options_.returns && child.status && signal_of(child) != 0 && signal_of(child) != stop_signal;
+  }
+
+  // False: another could not be started.
+  bool replace_dead() {
+    if (is_replaced(scheduler_)) {
+      const std::string before = how_it_ended("the job's scheduler", scheduler_);
+      scheduler_ = {};
+      if (start_scheduler(address_).empty()) return false;
+      tell_replaced(before, scheduler_);
+    }
+    for (int rank = 0; rank < static_cast<int>(workers_.size()); ++rank) {
+      Child& child = workers_[rank];
+      if (!is_replaced(child)) continue;
+      show(rank, *child.out, stdout);
+      show(rank, *child.err, stderr);
+      const std::string before = how_it_ended("rank " + std::to_string(rank), child);
+      Child next;
+      next.returns = child.returns + 1;
+      child = std::move(next);
+      if (!start_worker(rank)) return false;
+      tell_replaced(before, child);
+    }
+    return true;
+  }
+
+  void tell_replaced(const std::string& before, const Child& child) {
+    fprintf(stderr, "mxc: %s; process %d takes its place (%d of %d)\n", before.c_str(), static_cast<int>(child.process), ++returns_, options_.returns);
   }
 
   // The scheduler's address, to the host of this rank.
@@ -248,10 +298,10 @@ class Job {
       for (Child& child : workers_) fresh |= !child.status && has_ended(child);
     }
     for (bool by_signal : {true, false}) {
-      if (by_signal && scheduler_.status && signal_of(scheduler_) != 0) note_failure("the job's scheduler", scheduler_);
+      if (by_signal && scheduler_.status && signal_of(scheduler_) != 0 && !is_replaced(scheduler_)) note_failure("the job's scheduler", scheduler_);
       for (size_t rank = 0; rank < workers_.size(); ++rank) {
         const Child& child = workers_[rank];
-        if (child.status && *child.status != 0 && (signal_of(child) != 0) == by_signal) note_failure("rank " + std::to_string(rank), child);
+        if (child.status && *child.status != 0 && !is_replaced(child) && (signal_of(child) != 0) == by_signal) note_failure("rank " + std::to_string(rank), child);
       }
     }
   }
@@ -264,6 +314,8 @@ class Job {
     exit_code_ = code_of(child);
     signal_ = signal_of(child);
     first_ = how_it_ended(who, child);
+    if (options_.waits && signal_ != 0 && returns_ == options_.returns)
+      first_ += "; " + std::to_string(returns_) + " processes have been replaced, and --returns allows no more";
   }
 
   static std::string how_it_ended(const std::string& who, const Child& child) {
@@ -289,6 +341,10 @@ class Job {
       }
       note_ends();
       show_all();
+      if (!replace_dead()) {
+        exit_code_ = printer_.exitCode();
+        return;
+      }
       if (std::all_of(workers_.begin(), workers_.end(), [](const Child& child) { return child.status.has_value(); })) break;
       if (exit_code_ == 0) continue;
       const auto since = Clock::now() - failed_at_;
@@ -311,7 +367,7 @@ class Job {
   const LaunchOptions& options_;
   DiagnosticPrinter& printer_;
   WorkDirectory work_;
-  std::string job_, keys_file_;
+  std::string job_, keys_file_, state_dir_;
   std::string address_;  // of the scheduler
   kv::JobKeys keys_;
   int count_ = 0;                               // of workers
@@ -319,6 +375,7 @@ class Job {
   Child scheduler_;
   std::vector<Child> workers_;
   int exit_code_ = 0;
+  int returns_ = 0;    // processes that have been started again
   int signal_ = 0;     // that ended the first that failed; 0: none did
   bool told_ = false;  // those that have not ended by themselves have been asked to
   Clock::time_point failed_at_;

@@ -29,6 +29,19 @@ absl::StatusOr<Identity> of_scheduler(const Environment& environment, Identity i
   return identity;
 }
 
+// What becomes of the job when a process dies.
+absl::Status read_policy(const Environment& environment, Identity& identity) {
+  const char* policy = environment("MXC_ON_DEATH");
+  identity.waits = policy != nullptr && std::string(policy) == "wait";
+  if (policy != nullptr && !identity.waits && std::string(policy) != "abort") return wrong("MXC_ON_DEATH", policy, "abort or wait");
+  if (!identity.waits || identity.is_scheduler) return absl::OkStatus();
+  const char* state = environment("MXC_STATE");
+  if (state == nullptr || *state == '\0')
+    return absl::InvalidArgumentError("MXC_ON_DEATH=wait, and no MXC_STATE says where servers keep their state");
+  identity.state_dir = state;
+  return environment("MXC_RETURNS") == nullptr ? absl::OkStatus() : read_number(environment, "MXC_RETURNS", 1 << 20, identity.returns);
+}
+
 absl::StatusOr<Identity> of_mxc(const Environment& environment, const char* job) {
   Identity identity;
   if (!absl::SimpleHexAtoi(job, &identity.job)) return wrong("MXC_JOB", job, "a hexadecimal number");
@@ -41,6 +54,7 @@ absl::StatusOr<Identity> of_mxc(const Environment& environment, const char* job)
   if (scheduler == nullptr) return absl::InvalidArgumentError("MXC_JOB is set, and MXC_SCHEDULER is not");
   identity.scheduler = scheduler;
   if (const char* keys = environment("MXC_KEYS")) identity.keys_file = keys;
+  if (absl::Status status = read_policy(environment, identity); !status.ok()) return status;
   if (identity.is_scheduler) return of_scheduler(environment, std::move(identity));
   if (absl::Status status = read_number(environment, "MXC_RANK", kMostText, identity.rank); !status.ok()) return status;
   if (identity.rank >= identity.size)

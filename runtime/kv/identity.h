@@ -28,6 +28,9 @@ struct Identity {
   std::string keys_file;  // empty: none
   int publish = -1;       // of the scheduler: the descriptor that it writes its address to; -1: nobody asks
   int64_t shards = 0;     // of the job; 0: not said
+  bool waits = false;     // the job waits for processes that have died, until they have been started again
+  std::string state_dir;  // where servers keep what they must not forget, if it waits
+  int returns = 0;        // so many processes have died in this one's place
 };
 
 // The value of a variable, or null.

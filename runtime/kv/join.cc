@@ -122,6 +122,8 @@ absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const C
   options.listen = tcp_address(*own, kFreePort);
   options.member.who = host_and_process();
   options.worker.consistency = consistency;
+  options.member.waits = identity.waits;
+  if (identity.waits) options.state = absl::StrCat(identity.state_dir, "/server-", identity.rank, ".state");
   options.endpoint = [network](int64_t largest) {
     ZeroMqOptions of_this = network;
     of_this.largest_frame = largest;

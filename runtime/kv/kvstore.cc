@@ -39,6 +39,10 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   const int64_t shards = said == 0 ? size : said;
   if (shards < size) fail("create", absl::StrCat(shards, " shards for ", size, " workers: each has at least one"), here);
   if (size == 1) return KVStore(kv::make_local_store(shards, compression));
+  if (identity->waits) {
+    fail("create", "the job was launched with --on-death=wait, and a program with a main of its own would begin anew: only the standard trainer goes on",
+         here);
+  }
   absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
   if (absl::Status status = kv::use_data_transport(options.transport, *joined); !status.ok()) fail("create", std::string(status.message()), here);

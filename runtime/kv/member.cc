@@ -14,7 +14,10 @@ Member::Member(const MemberOptions& options, Time now)
   ask({Type::join, 0, options.who});
 }
 
-void Member::seal(uint64_t hash, std::string address) { ask({Type::sealed, hash, std::move(address)}); }
+void Member::seal(uint64_t hash, std::string address) {
+  sealed_ = {Type::sealed, hash, std::move(address)};
+  ask(*sealed_);
+}
 void Member::meet(uint64_t barrier) { ask({Type::barrier, barrier, {}}); }
 void Member::leave() { ask({Type::leave, 0, {}}); }
 void Member::fail(std::string why) { ask({Type::abort, 0, why.substr(0, kMostText)}); }
@@ -45,12 +48,12 @@ void Member::receive(const Message& message, Time now, std::vector<News>& news) 
       welcome_ = true;
       answered(Type::join);
       break;
-    case Type::peers: {
-      const bool asked = std::any_of(asked_.begin(), asked_.end(), [](const Said& said) { return said.type == Type::sealed; });
+    case Type::peers:
       answered(Type::sealed);
-      if (asked) news.push_back({News::Kind::peers, 0, absl::StrSplit(std::string(message.payload), '\n'), {}});
+      if (message.payload == peers_) break;
+      peers_ = std::string(message.payload);
+      news.push_back({News::Kind::peers, 0, absl::StrSplit(peers_, '\n'), {}});
       break;
-    }
     case Type::barrier_passed:
       if (message.header.step <= passed_) break;
       passed_ = message.header.step;
@@ -67,7 +70,17 @@ void Member::receive(const Message& message, Time now, std::vector<News>& news) 
 }
 
 void Member::lost(std::vector<News>& news) {
-  if (welcome_) end(absl::StrCat("the scheduler at ", options_.scheduler, " is gone"), news);
+  if (welcome_ && !over_) gone(news);
+}
+
+void Member::gone(std::vector<News>& news) {
+  if (!options_.waits) return end(absl::StrCat("the scheduler at ", options_.scheduler, " is gone"), news);
+  welcome_ = false;
+  began_ = ticked_;
+  answered(Type::sealed);
+  if (sealed_.has_value()) asked_.insert(asked_.begin(), *sealed_);
+  asked_.insert(asked_.begin(), {Type::join, passed_, options_.who});
+  next_ = 0;
 }
 
 void Member::tick(Time now, std::vector<News>& news) {
@@ -79,7 +92,7 @@ void Member::tick(Time now, std::vector<News>& news) {
                             options_.gathering / std::chrono::seconds(1), " s"),
                news);
   }
-  if (welcome_ && now - heard_ > options_.silence) end(absl::StrCat("the scheduler at ", options_.scheduler, " is gone"), news);
+  if (welcome_ && now - heard_ > options_.silence) gone(news);
 }
 
 bool Member::send(Time now, Header& header, std::string& text) {

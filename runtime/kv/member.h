@@ -1,5 +1,8 @@
 // Member: a process's side of the conversation with the scheduler. A pure state machine. What is asked is said again with each heartbeat
 // until it is answered.
+//
+// If the job waits for its dead, a scheduler that is gone is waited for: the member joins again, says again where its server is, and which barrier it has
+// passed; from what all say, a scheduler that knows nothing comes to know where the job is.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +21,17 @@ struct MemberOptions {
   Duration beat = std::chrono::milliseconds(500);  // between heartbeats
   Duration silence = std::chrono::seconds(2);      // after which the scheduler is gone
   Duration gathering = std::chrono::seconds(60);   // in which it must have answered
+  bool waits = false;                              // for a scheduler that is gone; as long as that
 };
 
 // What the scheduler has said, when it is news.
 struct News {
-  enum class Kind : uint8_t { peers, barrier_passed, farewell, ended } kind = Kind::ended;
+  enum class Kind : uint8_t {
+    peers,  // the first time, and when one has come back at another address
+    barrier_passed,
+    farewell,
+    ended
+  } kind = Kind::ended;
   uint64_t number = 0;               // of the barrier
   std::vector<std::string> servers;  // peers: their addresses
   std::string why;                   // ended: the job has, or cannot go on
@@ -59,15 +68,18 @@ class Member {
   };
   void ask(Said said);
   void answered(Type type);
+  void gone(std::vector<News>& news);
   void end(std::string why, std::vector<News>& news);
 
   const MemberOptions options_;
   std::vector<Said> asked_;  // and not answered, in order
+  std::optional<Said> sealed_;
   size_t next_ = 0;          // of asked_ to be said now; beyond: the heartbeat is next, or nothing
   bool beat_due_ = false;
   bool welcome_ = false, over_ = false;
   uint64_t step_ = 0;
   uint64_t passed_ = 0;
+  std::string peers_;  // that have been told
   Time began_, heard_, next_beat_, ticked_;
 };
 

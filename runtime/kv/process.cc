@@ -56,7 +56,13 @@ absl::Status Process::seal(CommunicationPlan plan, const Update& update, std::ve
   if (!worker.ok()) return worker.status();
   absl::StatusOr<std::string> address = (*server)->listen(options_.listen);
   if (!address.ok()) return address.status();
-  serving_ = std::make_unique<Serving>(*this, *std::move(server), update);
+  std::unique_ptr<ServerState> state;
+  if (!options_.state.empty()) {
+    auto opened = ServerState::open(options_.state, options_.job, plan_, options_.rank);
+    if (!opened.ok()) return opened.status();
+    state = *std::move(opened);
+  }
+  serving_ = std::make_unique<Serving>(*this, *std::move(server), update, std::move(state));
   auto working = std::make_unique<Working>(*this, *std::move(worker), std::move(initial));
   {
     std::lock_guard lock(mutex_);
@@ -84,13 +90,16 @@ void Process::order(Order order) {
 
 void Process::push(uint32_t key, uint64_t step, std::vector<PartOfKey> parts, int32_t priority, Done done) {
   step_.store(std::max(step, step_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
-  order({Order::Kind::push, key, step, std::move(parts), priority, nullptr, std::move(done), {}});
+  order({Order::Kind::push, key, step, std::move(parts), priority, nullptr, std::move(done), {}, nullptr});
 }
 
 void Process::pull(uint32_t key, uint64_t step, char* target, Done done) {
-  order({Order::Kind::pull, key, step, {}, 0, target, std::move(done), {}});
+  order({Order::Kind::pull, key, step, {}, 0, target, std::move(done), {}, nullptr});
 }
-void Process::finish(uint32_t key, uint64_t step) { order({Order::Kind::finish, key, step, {}, 0, nullptr, nullptr, {}}); }
+void Process::ask(uint32_t key, uint64_t* steps, Done done) {
+  order({Order::Kind::ask, key, 0, {}, 0, nullptr, std::move(done), {}, steps});
+}
+void Process::finish(uint32_t key, uint64_t step) { order({Order::Kind::finish, key, step, {}, 0, nullptr, nullptr, {}, nullptr}); }
 
 bool Process::wait_for(const std::function<bool()>& condition) {
   std::unique_lock lock(mutex_);
@@ -127,7 +136,9 @@ absl::Status Process::close() {
     asked_.push_back([](Member& member) { member.leave(); });
   }
   control_transport_->wake();
-  return wait_for([&] { return farewell_; }) ? absl::OkStatus() : status();
+  if (!wait_for([&] { return farewell_; })) return status();
+  serving_->forget_state();
+  return absl::OkStatus();
 }
 
 void Process::fail(absl::Status why) {

@@ -29,6 +29,7 @@ struct ProcessOptions {
   uint32_t rank = 0, size = 1;
   std::string scheduler;  // its address
   std::string listen;     // where the server listens: "tcp://127.0.0.1:0"
+  std::string state;      // the server's state file, if the job waits for its dead; empty: it does not
   MemberOptions member = {};
   WorkerOptions worker = {};
   // Makes endpoints that take frames of so many bytes.
@@ -63,6 +64,8 @@ class Process {
   void push(uint32_t key, uint64_t step, std::vector<PartOfKey> parts, int32_t priority, Done done);
   // The value of a key after `step` pushes goes to `target`. Before `done` the memory is this process's.
   void pull(uint32_t key, uint64_t step, char* target, Done done);
+  // How many steps all parts of a key's value have goes to `steps`; it is this process's before `done`.
+  void ask(uint32_t key, uint64_t* steps, Done done);
   // Nothing is pushed to this key from `step` on.
   void finish(uint32_t key, uint64_t step);
 
@@ -79,7 +82,7 @@ class Process {
 
  private:
   struct Order {
-    enum class Kind : uint8_t { push, pull, finish, connect } kind;
+    enum class Kind : uint8_t { push, pull, ask, finish, connect } kind;
     uint32_t key = 0;
     uint64_t step = 0;
     std::vector<PartOfKey> parts;
@@ -87,6 +90,7 @@ class Process {
     char* target = nullptr;
     Done done;
     std::vector<std::string> servers;
+    uint64_t* steps = nullptr;
   };
   class Serving;
   class Working;
@@ -99,6 +103,8 @@ class Process {
   bool wait_for(const std::function<bool()>& condition);
   void wake_all();
   Header stamped(Header header) const;
+  // Does a pull bring the very step that it asks for? (server.h, invariant 6)
+  bool is_exact() const { return !options_.state.empty() && options_.worker.consistency == Consistency(); }
 
   const ProcessOptions options_;
   const uint64_t incarnation_;

@@ -15,11 +15,12 @@ constexpr Duration kLastWords = std::chrono::seconds(1);  // for answers to leav
 
 }  // namespace
 
-Process::Serving::Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update)
+Process::Serving::Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state)
     : process_(process),
       transport_(std::move(transport)),
       limits_(process.plan_.limits(process.options_.job)),
-      server_(process.plan_, process.options_.rank, process.options_.worker.consistency, update) {}
+      state_(std::move(state)),
+      server_(process.plan_, process.options_.rank, process.options_.worker.consistency, update, state_.get()) {}
 
 void Process::Serving::run() {
   // An updater may queue operations, and those that the program has queued may wait for its result.
@@ -62,7 +63,9 @@ void Process::Serving::take(const Arrival& arrival) {
 void Process::Serving::open(Peer peer, const Header& header) {
   Header reply;
   if (header.step == process_.plan_.hash) {
-    clients_[header.sender] = {peer, header.incarnation};
+    auto [client, fresh] = clients_.try_emplace(header.sender);
+    if (!fresh && client->second.incarnation != header.incarnation) server_.returned(header.sender);
+    client->second = {peer, header.incarnation};
     reply.type = Type::opened;
     return answer(peer, reply, "");
   }

@@ -15,9 +15,14 @@ namespace mxc::kv {
 // Takes connections of workers and gives them to the server machine.
 class Process::Serving {
  public:
-  Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update);
+  // `state`: null if the server is to forget all when it dies.
+  Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state);
   void run();
   void wake() { transport_->wake(); }
+  // Nobody needs it any more. From any thread.
+  void forget_state() const {
+    if (state_ != nullptr) state_->remove();
+  }
 
  private:
   void take(const Arrival& arrival);
@@ -28,6 +33,7 @@ class Process::Serving {
   Process& process_;
   const std::unique_ptr<Transport> transport_;
   const Limits limits_;
+  const std::unique_ptr<ServerState> state_;  // or null
   Server server_;
   struct Client {
     Peer peer = 0;
@@ -44,9 +50,10 @@ class Process::Working {
   void wake() { transport_->wake(); }
 
  private:
-  // A pull of a key, whose chunks come one by one.
+  // A pull of a key, or a question about it, whose chunks are answered one by one.
   struct Pulling {
     char* target;
+    uint64_t* steps;  // a question; else null
     uint64_t step;
     size_t missing;
     Done done;
@@ -68,6 +75,7 @@ class Process::Working {
   absl::StatusOr<std::string_view> brought_up_to_date(const Pulled& pulled);
   void deliver(const Pulled& pulled);
   void deliver(Pulling& pulling, const Piece& piece, uint64_t version, std::string_view chunk);
+  void note_staleness(uint64_t step, uint64_t version);
   void push_waiting();
   void end_all(const absl::Status& why);
 
@@ -77,6 +85,7 @@ class Process::Working {
   Worker worker_;
   std::map<Peer, uint32_t> server_of_;
   std::vector<Peer> peers_;    // of servers; empty: not known yet
+  std::vector<std::string> addresses_;
   std::deque<Order> waiting_;  // pushes for which there is no room yet, in order
   uint64_t next_ticket_ = 1;
   std::map<uint32_t, Copy> copies_;  // by chunk

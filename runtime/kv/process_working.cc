@@ -33,6 +33,7 @@ Process::Working::Working(Process& process, std::unique_ptr<Transport> transport
       worker_(process.plan_, [&] {
         WorkerOptions options = process.options_.worker;
         options.rank = process.options_.rank;
+        options.servers_return = !process.options_.state.empty();
         return options;
       }()),
       bundled_pushes_(process.plan_) {
@@ -102,7 +103,8 @@ void Process::Working::carry_out(Order order) {
     case Order::Kind::push:
       if (!waiting_.empty() || !push(order)) waiting_.push_back(std::move(order));
       return;
-    case Order::Kind::pull: return pull(std::move(order));
+    case Order::Kind::pull:
+    case Order::Kind::ask: return pull(std::move(order));
     case Order::Kind::finish:
       for (uint32_t chunk : process_.plan_.of_key[order.key]) worker_.finish(chunk, order.step);
       return;
@@ -133,9 +135,16 @@ void Process::Working::push_waiting() {
 void Process::Working::pull(Order order) {
   const CommunicationPlan& plan = process_.plan_;
   const std::vector<uint32_t>& chunks = plan.of_key[order.key];
-  auto pulling = std::make_shared<Pulling>(Pulling{order.target, order.step, chunks.size(), std::move(order.done)});
+  auto pulling = std::make_shared<Pulling>(Pulling{order.target, order.steps, order.step, chunks.size(), std::move(order.done)});
+  if (order.steps != nullptr) *order.steps = UINT64_MAX;
   for (uint32_t chunk : chunks) {
     const Piece& piece = piece_of(plan, chunk, order.key);
+    if (order.steps != nullptr) {
+      const uint64_t ticket = next_ticket_++;
+      pulls_[ticket].push_back({pulling, &piece});
+      worker_.ask(ticket, chunk);
+      continue;
+    }
     BundledPulls::Answer answer{nullptr, 0, next_ticket_, true};
     if (plan.chunks[chunk].pieces.size() > 1) answer = bundled_pulls_.want(chunk, order.key, order.step, next_ticket_);
     if (answer.value != nullptr) {
@@ -174,6 +183,13 @@ absl::StatusOr<std::string_view> Process::Working::brought_up_to_date(const Pull
 void Process::Working::deliver(const Pulled& pulled) {
   auto found = pulls_.find(pulled.ticket);
   if (found == pulls_.end()) return;
+  const std::vector<std::pair<std::shared_ptr<Pulling>, const Piece*>> waiting = std::move(found->second);
+  pulls_.erase(found);
+  if (Pulling& asked = *waiting.front().first; asked.steps != nullptr) {  // how many steps the value has
+    *asked.steps = std::min(*asked.steps, pulled.version);
+    if (--asked.missing == 0) asked.done(absl::OkStatus());
+    return;
+  }
   std::string_view value = pulled.value;
   if (keeps_copy(pulled.chunk)) {
     const absl::StatusOr<std::string_view> whole = brought_up_to_date(pulled);
@@ -181,28 +197,43 @@ void Process::Working::deliver(const Pulled& pulled) {
     value = *whole;
   }
   if (process_.plan_.chunks[pulled.chunk].pieces.size() > 1) bundled_pulls_.arrived(pulled.chunk, pulled.version, value);
-  const std::vector<std::pair<std::shared_ptr<Pulling>, const Piece*>> waiting = std::move(found->second);
-  pulls_.erase(found);
   for (const auto& [pulling, piece] : waiting) deliver(*pulling, *piece, pulled.version, value);
 }
 
 void Process::Working::deliver(Pulling& pulling, const Piece& piece, uint64_t version, std::string_view chunk) {
-  const bool lacks = !process_.options_.worker.consistency.is_async() && version < pulling.step;
-  if (lacks && pulling.step - version > process_.staleness_.load(std::memory_order_relaxed))
-    process_.staleness_.store(pulling.step - version, std::memory_order_relaxed);
+  if (process_.is_exact() && version != pulling.step)
+    return process_.fail(absl::InternalError(absl::StrCat("the value of step ", pulling.step, " is gone: step ", version, " has come")));
+  note_staleness(pulling.step, version);
   const int64_t width = width_of(process_.plan_, piece);
   if (piece.count > 0) std::memcpy(pulling.target + piece.first * width, chunk.data() + piece.at, static_cast<size_t>(piece.count * width));
   if (--pulling.missing == 0) pulling.done(absl::OkStatus());
 }
 
+void Process::Working::note_staleness(uint64_t step, uint64_t version) {
+  const bool lacks = !process_.options_.worker.consistency.is_async() && version < step;
+  if (lacks && step - version > process_.staleness_.load(std::memory_order_relaxed))
+    process_.staleness_.store(step - version, std::memory_order_relaxed);
+}
+
+// Once all are known, and again when one has come back at another address.
 void Process::Working::connect(const std::vector<std::string>& servers) {
   if (servers.size() != static_cast<size_t>(process_.plan_.rules.servers))
     return process_.fail(absl::InternalError("the scheduler knows of another number of servers"));
-  for (const std::string& address : servers) {
-    const absl::StatusOr<Peer> peer = transport_->connect(address);
+  const bool first = peers_.empty();
+  peers_.resize(servers.size());
+  addresses_.resize(servers.size());
+  for (uint32_t server = 0; server < servers.size(); ++server) {
+    if (servers[server] == addresses_[server]) continue;
+    if (!first) {
+      transport_->drop(peers_[server]);
+      server_of_.erase(peers_[server]);
+      worker_.lost(server);
+    }
+    const absl::StatusOr<Peer> peer = transport_->connect(servers[server]);
     if (!peer.ok()) return process_.fail(peer.status());
-    server_of_[*peer] = static_cast<uint32_t>(peers_.size());
-    peers_.push_back(*peer);
+    server_of_[*peer] = server;
+    peers_[server] = *peer;
+    addresses_[server] = servers[server];
   }
 }
 

@@ -41,6 +41,7 @@ absl::Status schedule(const Identity& identity, bool& published) {
   if (!listen.ok()) return listen.status();
   SchedulerOptions scheduling;
   scheduling.members = identity.size;
+  scheduling.waits = identity.waits;
   return run_scheduler(*std::move(transport), identity.job, scheduling, *listen, [&](const std::string& address) {
     published = true;
     if (identity.publish >= 0) publish(identity.publish, address);

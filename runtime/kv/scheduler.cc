@@ -61,8 +61,8 @@ absl::Status Scheduler::receive(const Message& message, Time now, std::vector<No
     return absl::OkStatus();
   }
   if (header.type == Type::join) {
-    member.heard = now;
     join(rank, message, notices);
+    member.heard = now;
     return absl::OkStatus();
   }
   if (!member.joined || header.incarnation != member.incarnation) return absl::InvalidArgumentError("its sender has not joined");
@@ -83,15 +83,22 @@ absl::Status Scheduler::receive(const Message& message, Time now, std::vector<No
 
 void Scheduler::join(uint32_t rank, const Message& message, std::vector<Notice>& notices) {
   Member& member = members_[rank];
-  if (member.joined && member.incarnation != message.header.incarnation) {
+  const bool another = member.joined && member.incarnation != message.header.incarnation;
+  if (another && options_.waits) {
+    const uint64_t step = member.step;
+    member = {};
+    member.step = step;
+  } else if (another) {
     return fail(absl::StrCat("two processes say that they are rank ", rank, ": ", io::printable(member.who, io::kMostShown),
                              " and ", io::printable(std::string(message.payload), io::kMostShown)),
                 notices);
   }
   if (!member.joined) ++epoch_;
   member.joined = true;
+  member.away = false;
   member.incarnation = message.header.incarnation;
   member.who = std::string(message.payload);
+  if (options_.waits) passed_ = std::max(passed_, message.header.step);
   tell(rank, Type::welcome, 0, notices);
 }
 
@@ -135,8 +142,11 @@ void Scheduler::leave(uint32_t rank, std::vector<Notice>& notices) {
   }
 }
 
-void Scheduler::lost(uint32_t rank, std::vector<Notice>& notices) {
-  if (members_[rank].joined) gone(rank, "is gone: its connection has ended", notices);
+void Scheduler::lost(uint32_t rank, uint64_t incarnation, std::vector<Notice>& notices) {
+  Member& member = members_[rank];
+  if (!member.joined || member.incarnation != incarnation) return;
+  if (!options_.waits) return gone(rank, "is gone: its connection has ended", notices);
+  member.away = true;
 }
 
 void Scheduler::tick(Time now, std::vector<Notice>& notices) {
@@ -148,7 +158,13 @@ void Scheduler::tick(Time now, std::vector<Notice>& notices) {
   }
   for (uint32_t rank = 0; rank < members_.size(); ++rank) {
     const Member& member = members_[rank];
-    if (member.joined && now - member.heard > options_.silence) return gone(rank, "does not answer", notices);
+    if (member.joined && now - member.heard > (options_.waits ? options_.absence : options_.silence)) {
+      return gone(rank,
+                  !member.away ? std::string("does not answer")
+                               : absl::StrCat("is gone: its connection has ended, and no other process has come in its place within ",
+                                              options_.absence / std::chrono::seconds(1), " s"),
+                  notices);
+    }
     if (!member.joined && now - began_ > options_.gathering) {
       return fail(absl::StrCat("rank ", rank, " has not come within ", options_.gathering / std::chrono::seconds(1), " s"),
                   notices);

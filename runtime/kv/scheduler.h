@@ -4,6 +4,10 @@
 // A member joins, says where its server listens and by which plan (`sealed`), says that it lives, meets the others at barriers, and leaves
 // when it has nothing more to do. When all have left, all are told, and their servers end. A member whose connection ends or who is silent
 // for too long before that is gone: the job ends, and everybody is told who it was.
+//
+// If the job waits for its dead, a member whose connection ends is away, and the others hear nothing. A process that joins as a rank takes the place of
+// the one before, with the barriers of a program that begins anew; when it has sealed all are told where its server is. Whoever of the old process still
+// speaks is nobody. A scheduler that takes the place of another knows nothing but what members say when they join again: which barrier they have passed.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +23,8 @@ struct SchedulerOptions {
   uint32_t members = 1;
   Duration silence = std::chrono::seconds(2);     // after which a member is gone
   Duration gathering = std::chrono::seconds(60);  // in which all must have joined
+  bool waits = false;                             // for members that are gone, or silent
+  Duration absence = std::chrono::seconds(60);    // for so long
 };
 
 // A message to a member.
@@ -34,8 +40,8 @@ class Scheduler {
 
   // Error: InvalidArgument: it breaks the protocol, and has changed nothing.
   absl::Status receive(const Message& message, Time now, std::vector<Notice>& notices);
-  // The connection of this member has ended.
-  void lost(uint32_t rank, std::vector<Notice>& notices);
+  // The connection of this member's process has ended.
+  void lost(uint32_t rank, uint64_t incarnation, std::vector<Notice>& notices);
   // Time has passed.
   void tick(Time now, std::vector<Notice>& notices);
 
@@ -48,6 +54,7 @@ class Scheduler {
  private:
   struct Member {
     bool joined = false, sealed = false, left = false;
+    bool away = false;  // its connection has ended, and nobody has come in its place
     uint64_t incarnation = 0;
     std::string who;      // host and process
     std::string address;  // of its server

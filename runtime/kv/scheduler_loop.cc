@@ -41,21 +41,22 @@ class Loop {
     const absl::StatusOr<Message> message = parse(frames, limits_);
     if (!message.ok() || message->header.sender == kScheduler) return transport_.drop(arrival.peer);
     const uint32_t rank = message->header.sender;
-    if (message->header.type == Type::join && !is_of(arrival.peer, rank)) peers_.emplace(rank, arrival.peer);
+    if (message->header.type == Type::join && !is_of(arrival.peer, rank))
+      peers_.emplace(rank, Claim{arrival.peer, message->header.incarnation});
     if (!is_of(arrival.peer, rank) || !scheduler_.receive(*message, now(), notices_).ok()) transport_.drop(arrival.peer);
   }
 
   bool is_of(Peer peer, uint32_t rank) const {
     auto [first, end] = peers_.equal_range(rank);
-    return std::any_of(first, end, [&](const auto& entry) { return entry.second == peer; });
+    return std::any_of(first, end, [&](const auto& entry) { return entry.second.peer == peer; });
   }
 
   void lose(Peer peer) {
-    auto found = std::find_if(peers_.begin(), peers_.end(), [&](const auto& entry) { return entry.second == peer; });
+    auto found = std::find_if(peers_.begin(), peers_.end(), [&](const auto& entry) { return entry.second.peer == peer; });
     if (found == peers_.end()) return;
-    const uint32_t rank = found->first;
+    const auto [rank, claim] = *found;
     peers_.erase(found);
-    scheduler_.lost(rank, notices_);
+    scheduler_.lost(rank, claim.incarnation, notices_);
   }
 
   void tell() {
@@ -67,14 +68,19 @@ class Loop {
       if (!notice.text.empty()) frames.push_back(notice.text);
       auto [first, end] = peers_.equal_range(notice.rank);
       for (auto peer = first; peer != end; ++peer)
-        transport_.send(peer->second, frames).IgnoreError();  // of an end there is a `lost`
+        transport_.send(peer->second.peer, frames).IgnoreError();  // of an end there is a `lost`
     }
   }
+
+  struct Claim {
+    Peer peer;
+    uint64_t incarnation;
+  };
 
   Transport& transport_;
   const Limits limits_;
   Scheduler scheduler_;
-  std::multimap<uint32_t, Peer> peers_;  // of each rank: one, or several that claim it
+  std::multimap<uint32_t, Claim> peers_;  // of each rank: one, or several that claim it
   std::vector<Notice> notices_;
 };
 

@@ -26,8 +26,8 @@ Reply reply(uint32_t worker, Type type, const Header& to, uint64_t step) {
 
 }  // namespace
 
-Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update)
-    : plan_(plan), consistency_(consistency), update_(std::move(update)) {
+Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update, ServerState* state)
+    : plan_(plan), consistency_(consistency), update_(std::move(update)), state_(state) {
   const PlanRules& rules = plan.rules;
   for (int64_t worker = 0; worker < rules.workers; ++worker)
     parts_.push_back(plan.parts_of_worker(worker));
@@ -35,10 +35,41 @@ Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency
     if (plan.chunks[chunk].server != number) continue;
     ChunkState& state = chunks_[chunk];
     state.value.resize(plan.chunks[chunk].bytes);
-    for (uint32_t beside : plan.chunks[chunk].beside) lies_beside_[beside] = chunk;
     state.finished_from.assign(static_cast<size_t>(rules.workers), kNever);
     state.applied.assign(static_cast<size_t>(rules.workers), 0);
+    for (uint32_t beside : plan.chunks[chunk].beside) main_of_[beside] = chunk;
   }
+  if (state_ != nullptr) restore();
+}
+
+void Server::restore() {
+  for (auto& [number, chunk] : chunks_) {
+    if (auto finished = state_->finished(number)) chunk.finished_from = *std::move(finished);
+    const std::optional<ServerState::Kept> kept = state_->newest(number);
+    if (!kept.has_value()) continue;
+    chunk.initialised = kept->initialised;
+    chunk.value = kept->value;
+    // Of chunks that lie beside others there is no step.
+    if (state_->is_main(number)) chunk.version = kept->version;
+  }
+}
+
+// The chunk whose steps are a chunk's.
+uint32_t Server::counted_by(uint32_t number) const {
+  auto found = main_of_.find(number);
+  return found == main_of_.end() ? number : found->second;
+}
+
+void Server::keep(uint32_t number) {
+  if (state_ == nullptr) return;
+  state_->keep(number, [&](uint32_t member) {
+    const ChunkState& chunk = chunks_.at(member);
+    return ServerState::Kept{chunk.initialised, chunk.version, chunk.value};
+  });
+}
+
+void Server::returned(uint32_t worker) {
+  for (auto& [number, chunk] : chunks_) chunk.pulls.erase(worker);
 }
 
 absl::Status Server::receive(uint32_t worker, const Message& message, std::vector<Reply>& replies) {
@@ -52,6 +83,7 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       if (!chunk.initialised) {
         std::copy(message.payload.begin(), message.payload.end(), chunk.value.begin());
         chunk.initialised = true;
+        keep(header.chunk);
       }
       replies.push_back(reply(worker, Type::initialised, header, 0));
       break;
@@ -68,21 +100,28 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       return absl::OkStatus();
     }
     case Type::pull: {
-      if (header.step > chunk.version + consistency_.window() && !consistency_.is_async())
+      if (header.step > chunks_.at(counted_by(header.chunk)).version + consistency_.window() && !consistency_.is_async())
         return broken(message, "no worker is so far");
       Waiting& waiting = chunk.pulls[worker];
       if (header.sequence >= waiting.sequence) waiting = {header.step, header.sequence, header.weight == 1};
       break;
     }
+    case Type::ask: {
+      Reply made = reply(worker, Type::version, header, chunk.version);
+      made.header.sequence = header.sequence;
+      replies.push_back(made);
+      return absl::OkStatus();
+    }
     case Type::finish:
-      chunk.finished_from[worker] = std::min(chunk.finished_from[worker], header.step);
+      if (header.step < chunk.finished_from[worker]) {
+        chunk.finished_from[worker] = header.step;
+        if (state_ != nullptr) state_->keep_finished(header.chunk, chunk.finished_from);
+      }
       replies.push_back(reply(worker, Type::finished, header, header.step));
       break;
     default: return broken(message, "servers take no such messages");
   }
-  if (absl::Status status = advance(header.chunk, replies); !status.ok()) return status;
-  const auto with = lies_beside_.find(header.chunk);
-  return with == lies_beside_.end() ? absl::OkStatus() : advance(with->second, replies);
+  return advance(counted_by(header.chunk), replies);
 }
 
 bool Server::is_ready(uint32_t number) const {
@@ -177,6 +216,7 @@ absl::Status Server::advance(uint32_t number, std::vector<Reply>& replies) {
     }
   }
   answer_pulls(number, replies);
+  for (uint32_t beside : plan_.chunks[number].beside) answer_pulls(beside, replies);
   return absl::OkStatus();
 }
 
@@ -210,6 +250,7 @@ absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pai
     if (absl::Status status = update_(made); !status.ok()) return status;
   }
   chunk.version = step;
+  keep(number);
   return absl::OkStatus();
 }
 
@@ -223,15 +264,12 @@ void Server::forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all)
   if (found->second.empty()) chunk.steps.erase(found);
 }
 
-bool Server::is_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const {
-  return chunk.initialised && committed_of(chunk, worker) >= step;
-}
-
 void Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
   ChunkState& chunk = chunks_.at(number);
+  const ChunkState& counted = chunks_.at(counted_by(number));
   for (auto pull = chunk.pulls.begin(); pull != chunk.pulls.end();) {
     const auto& [worker, waiting] = *pull;
-    if (!is_there(chunk, worker, waiting.step)) {
+    if (!chunk.initialised || committed_of(counted, worker) < waiting.step) {
       ++pull;
       continue;
     }
@@ -241,7 +279,13 @@ void Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
     made.header.type = Type::value;
     made.header.codec = shorter ? 1 : 0;
     made.header.chunk = number;
-    made.header.step = chunk.version;
+    made.header.step = counted.version;
+    if (state_ != nullptr && consistency_ == Consistency() && waiting.step + 1 == counted.version) {
+      if (const auto before = state_->before(number); before.has_value() && before->version == waiting.step) {
+        made.payload = before->value;
+        made.header.step = before->version;
+      }
+    }
     made.header.sequence = waiting.sequence;
     replies.push_back(made);
     pull = chunk.pulls.erase(pull);

@@ -10,7 +10,10 @@
 // 2. What is kept belongs to steps in (version, version + window]; so memory is bounded by the plan.
 // 3. A worker that has finished a chunk from step t on is not waited for in t and later steps: its shards contribute nothing.
 // 4. A contribution that weighs nothing is nothing: it is not added. A step without any other changes no value.
-// 5. A pull is answered when its version is there, and not before; of one worker and chunk the last pull alone waits.
+// 5. A pull is answered when its version is there, and not before; of one worker and chunk the last pull alone waits. The version of a chunk that lies
+//    beside another is the other's.
+// 6. With a state, no worker hears of a commit, an initial value or a finish before it is kept; and in sync a pull gets the very version that it asks
+//    for, if that is the newest or the one before: a worker that comes back computes a step again from what it was computed from.
 #pragma once
 
 #include <functional>
@@ -22,6 +25,7 @@
 #include "absl/status/status.h"
 #include "runtime/kv/consistency.h"
 #include "runtime/kv/plan.h"
+#include "runtime/kv/server_state.h"
 #include "runtime/kv/tree.h"
 #include "runtime/kv/wire.h"
 
@@ -51,12 +55,15 @@ using Update = std::function<absl::Status(const Step& step)>;
 
 class Server {
  public:
-  // Requires: `plan` lives as long as the server.
-  Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update);
+  // Requires: `plan` lives as long as the server, and so does `state`: what is in it is what the server goes on from. None: it forgets all when it dies.
+  Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update, ServerState* state = nullptr);
 
   // What a worker sent, and what is to be answered, appended to `replies`.
   // Error: InvalidArgument: the message breaks the protocol, and has changed nothing; another: an update failed.
   absl::Status receive(uint32_t worker, const Message& message, std::vector<Reply>& replies);
+
+  // A worker that has died is back: what it had asked for is not wanted any more.
+  void returned(uint32_t worker);
 
   // Of a chunk of this server's.
   uint64_t version(uint32_t chunk) const { return chunks_.at(chunk).version; }
@@ -98,14 +105,17 @@ class Server {
   absl::Status commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions);
   void forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all);
   void answer_pulls(uint32_t number, std::vector<Reply>& replies);
-  bool is_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const;
+  void restore();
+  void keep(uint32_t number);
+  uint32_t counted_by(uint32_t number) const;
 
   const CommunicationPlan& plan_;
   const Consistency consistency_;
   const Update update_;
+  ServerState* const state_;  // or null
   std::vector<std::vector<Node>> parts_;  // of each worker
   std::map<uint32_t, ChunkState> chunks_;
-  std::map<uint32_t, uint32_t> lies_beside_;  // of chunks that lie beside others: which
+  std::map<uint32_t, uint32_t> main_of_;  // of chunks that lie beside others: these
   int64_t kept_bytes_ = 0;
 };
 

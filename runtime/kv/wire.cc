@@ -56,6 +56,8 @@ constexpr Kind kKinds[] = {
     {Type::value, "value", Payload::chunk, true},
     {Type::finish, "finish", Payload::none, true},
     {Type::finished, "finished", Payload::none, true},
+    {Type::ask, "ask", Payload::none, true},
+    {Type::version, "version", Payload::none, true},
 };
 
 const Kind* kind_of(uint8_t type) {

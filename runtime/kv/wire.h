@@ -14,7 +14,7 @@
 //   32    4    chunk of the communication plan (plan.h)
 //   36    4    part: which of its worker's nodes of the tree over shards a contribution is (tree.h)
 //   40    8    step
-//   48    8    sequence: of a pull and its answer, the pull's number
+//   48    8    sequence: of a pull, a question and their answers: the number of the pull or the question
 //   56    4    weight of a contribution; of a pull: 1 if the sender has the version before
 //   60    4    length of the payload
 //   64    4    CRC32C of the payload
@@ -37,7 +37,7 @@ namespace mxc::kv {
 
 enum class Type : uint8_t {
   // Between a member and the scheduler.
-  join = 1,            // text: host and process. Said again until answered
+  join = 1,            // text: host and process; step: the barriers it has passed. Said again until answered
   welcome = 2,         // epoch
   sealed = 3,          // step: the hash of the plan; text: where the member's server listens. Said again until `peers`
   peers = 4,           // text: where all servers listen, a line each, in the order of ranks
@@ -63,6 +63,8 @@ enum class Type : uint8_t {
   value = 27,        // chunk, step: the value's version; sequence; the value
   finish = 28,       // chunk, step: from this one on the sender's contributions weigh nothing
   finished = 29,     // chunk, step
+  ask = 30,          // chunk, sequence: how many steps has the value?
+  version = 31,      // chunk, step, sequence
 };
 
 inline constexpr uint32_t kScheduler = 0xffffffff;

@@ -12,7 +12,8 @@ namespace mxc::kv {
 namespace {
 
 constexpr int32_t kFirst = INT32_MAX;      // nothing may go before `open`
-constexpr int32_t kLight = INT32_MAX - 1;  // requests that carry nothing
+constexpr int32_t kCheck = INT32_MAX - 1;  // and nothing between it and a `check`
+constexpr int32_t kLight = INT32_MAX - 2;  // requests that carry nothing
 constexpr int kMorePatience = 16;          // with requests that carry arrays, or whose answer does
 
 }  // namespace
@@ -70,6 +71,16 @@ void Worker::pull(uint64_t ticket, uint32_t chunk, uint64_t step, bool has_befor
   pull.server = plan_.chunks[chunk].server;
   pull.priority = kLight;
   add({Kind::pull, chunk, 0, ticket}, std::move(pull));
+}
+
+void Worker::ask(uint64_t ticket, uint32_t chunk) {
+  Pending ask;
+  ask.header.type = Type::ask;
+  ask.header.chunk = chunk;
+  ask.header.sequence = ticket;
+  ask.server = plan_.chunks[chunk].server;
+  ask.priority = kLight;
+  add({Kind::ask, chunk, 0, ticket}, std::move(ask));
 }
 
 void Worker::finish(uint32_t chunk, uint64_t step) {
@@ -157,6 +168,10 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
       break;
     }
     case Type::missing: {
+      if (pending_.contains({Kind::check, header.chunk, 0, header.step})) {
+        return absl::FailedPreconditionError(absl::StrCat("rank ", server, " has lost step ", header.step,
+                                                          " of what it had updated: its state was damaged or removed"));
+      }
       auto found = pending_.find(push);
       if (found == pending_.end()) break;
       give_back(found->second);  // the bytes are lost, and so no longer on their way
@@ -165,19 +180,10 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
       enqueue(push);
       break;
     }
-    case Type::committed: {
-      for (auto at = pending_.lower_bound({Kind::push, header.chunk, 0, 0});
-           at != pending_.end() && at->first.kind == Kind::push && at->first.chunk == header.chunk;) {
-        const Id id = (at++)->first;
-        if (id.step <= header.step) answered(id);
-      }
-      committed_[header.chunk] = std::max(committed_[header.chunk], header.step);
-      auto& steps = uncommitted_[header.chunk];
-      steps.erase(steps.begin(), steps.upper_bound(header.step));
-      break;
-    }
+    case Type::committed: committed(header); break;
+    case Type::version:
     case Type::value: {
-      const Id pull = {Kind::pull, header.chunk, 0, header.sequence};
+      const Id pull = {header.type == Type::value ? Kind::pull : Kind::ask, header.chunk, 0, header.sequence};
       if (!pending_.contains(pull)) break;  // it came twice
       answered(pull);
       pulled.push_back({header.sequence, header.chunk, header.step, message.payload, header.codec == 1});
@@ -188,10 +194,37 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
   return absl::OkStatus();
 }
 
+void Worker::committed(const Header& header) {
+  for (Kind kind : {Kind::push, Kind::check}) {
+    for (auto at = pending_.lower_bound({kind, header.chunk, 0, 0});
+         at != pending_.end() && at->first.kind == kind && at->first.chunk == header.chunk;) {
+      const Id id = (at++)->first;
+      if (id.step <= header.step) answered(id);
+    }
+  }
+  committed_[header.chunk] = std::max(committed_[header.chunk], header.step);
+  auto& steps = uncommitted_[header.chunk];
+  steps.erase(steps.begin(), steps.upper_bound(header.step));
+}
+
+void Worker::check_commits(uint32_t server) {
+  for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk) {
+    if (plan_.chunks[chunk].server != server || committed_[chunk] == 0) continue;
+    Pending check;
+    check.header.type = Type::probe;
+    check.header.chunk = chunk;
+    check.header.step = committed_[chunk];
+    check.server = server;
+    check.priority = kCheck;  // a server that has lost it could not answer the rest
+    add({Kind::check, chunk, 0, committed_[chunk]}, std::move(check));
+  }
+}
+
 void Worker::lost(uint32_t server) {
   servers_[server].open = false;
   servers_[server].heard = ServerState().heard;
   ask_to_open(server);
+  if (options_.servers_return) check_commits(server);
   for (auto& [id, pending] : pending_) {
     if (pending.server != server) continue;
     pending.received = false;

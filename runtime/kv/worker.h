@@ -11,7 +11,9 @@
 //    after twice as long each time. What fills a slow link if it is said again, `init` and what answers a `pull`, gets 16 times the patience.
 //    Of a push only its header is said again (`probe`): the server says if the bytes are missing.
 // 2. To a server nothing but `open` is sent until it has answered `opened`.
-// 3. Of a chunk at most `window` steps are not committed; `has_room` says if another may begin.
+// 3. Where servers may die and come back, one whose connection was lost is asked whether it still has the last step that it said was committed
+//    (`check`): one that has not has lost its state, and with it what nobody else has any more.
+// 4. Of a chunk at most `window` steps are not committed; `has_room` says if another may begin.
 #pragma once
 
 #include <chrono>
@@ -36,6 +38,7 @@ struct WorkerOptions {
   Consistency consistency = {};
   int64_t credit = 2 << 20;  // bytes a server; a chunk that is larger travels alone
   Duration patience = std::chrono::seconds(1), most_patience = std::chrono::seconds(16);
+  bool servers_return = false;  // after their death, with what they have committed
 };
 
 // A message to a server. The payload lives until the machine is called again.
@@ -46,7 +49,7 @@ struct Request {
   bool again = false;  // it has been sent before
 };
 
-// A value that was pulled: lives as long as the message that brought it.
+// A value that was pulled: lives as long as the message that brought it. Or, without a value, the version that was asked for.
 struct Pulled {
   uint64_t ticket = 0;
   uint32_t chunk = 0;
@@ -65,9 +68,11 @@ class Worker {
   // Requires: step is the one after the last of this chunk and part, and has_room(chunk, step). The bytes are compressed if the plan says so;
   // of what weighs nothing there are none.
   void push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, std::string bytes, int32_t priority);
-  // The value with what the consistency asks for after `step` pushes. The ticket is the caller's; one pull a chunk at a time. `has_before`: the caller has
-  // the version before, and takes the difference.
+  // The value with what the consistency asks for after `step` pushes. The ticket is the caller's; one pull a chunk at a time. `has_before`: the
+  // caller has the version before, and takes the difference.
   void pull(uint64_t ticket, uint32_t chunk, uint64_t step, bool has_before = false);
+  // How many steps the value has; answered at once. The ticket is the caller's.
+  void ask(uint64_t ticket, uint32_t chunk);
   // Nothing is pushed to this chunk from `step` on.
   void finish(uint32_t chunk, uint64_t step);
 
@@ -77,7 +82,8 @@ class Worker {
   uint64_t committed(uint32_t chunk) const;
 
   // ---- What happens
-  // Pulled values are appended to `pulled`. Error: InvalidArgument: it breaks the protocol; FailedPrecondition: the server refuses this job.
+  // Pulled values are appended to `pulled`. Error: InvalidArgument: it breaks the protocol; FailedPrecondition: the server refuses this job, or has lost
+  // what was committed.
   absl::Status receive(uint32_t server, const Message& message, Time now, std::vector<Pulled>& pulled);
   // The connection was lost: everything that is not answered is said again.
   void lost(uint32_t server);
@@ -90,7 +96,7 @@ class Worker {
   int64_t bytes_on_the_way(uint32_t server) const { return servers_[server].on_the_way; }
 
  private:
-  enum class Kind : uint8_t { open, init, push, pull, finish };
+  enum class Kind : uint8_t { open, init, push, pull, finish, ask, check };
   // What a request is known by: a server has at most one of each.
   struct Id {
     Kind kind;
@@ -121,6 +127,8 @@ class Worker {
   void add(const Id& id, Pending pending);
   void ask_to_open(uint32_t server);
   Duration patience_with(const Id& id) const;
+  void check_commits(uint32_t server);
+  void committed(const Header& header);
   void enqueue(const Id& id);
   void answered(const Id& id);
   void give_back(Pending& pending);

@@ -27,6 +27,8 @@ class Exchange {
   virtual void push(uint32_t key, uint64_t step, std::vector<kv::PartOfKey> parts, int32_t priority, kv::Done done) = 0;
   // The value with so many steps in it, as the job's consistency has it, goes to `target`, which is the exchange's until `done`.
   virtual void pull(uint32_t key, uint64_t step, char* target, kv::Done done) = 0;
+  // How many steps all of a key's value has; `steps` is the exchange's until `done`.
+  virtual void ask(uint32_t key, uint64_t* steps, kv::Done done) = 0;
 
   // This process pushes nothing to the key from `step` on; one that is alone need not be told.
   virtual void finish(uint32_t, uint64_t) {}

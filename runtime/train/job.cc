@@ -46,6 +46,10 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
     }
     job.consistency = parsed->consistency;
   }
+  if (job.size > 1 && (*identity)->waits && job.consistency != kv::Consistency()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--kvstore ", kind, ": the job was launched with --on-death=wait, which is for dist_sync"));
+  }
   if (job.shards > 0 && job.shards < job.size) {
     return absl::InvalidArgumentError(absl::StrCat("--shards ", job.shards, ": there are ", job.size, " processes, and each has at least one shard"));
   }

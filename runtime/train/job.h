@@ -20,6 +20,8 @@ struct Job {
   std::string transport;  // see kv/data_transport.h
   kv::Compression compression = {};  // asked for
   std::optional<kv::Identity> identity;  // none: this process is alone
+  // The job waits for its dead: a process that comes in the place of one finds what the servers have, and goes on from there.
+  bool waits() const { return identity.has_value() && identity->waits; }
 };
 
 // Error (invalid argument): the command line and the environment contradict each other, or themselves.

@@ -162,6 +162,14 @@ absl::Status KeyUpdates::apply(const SharedKey& key, uint64_t step, uint64_t sam
     case SharedKey::Kind::gradient:
     case SharedKey::Kind::sum: std::memcpy(value.data(), sum.data(), value.size()); return absl::OkStatus();
     case SharedKey::Kind::total: kv::add_into(key.dtype, value, sum); return absl::OkStatus();
+    case SharedKey::Kind::tally: {
+      const size_t half = value.size() / 2;
+      const std::span<char> so_far = value.subspan(half);
+      std::memcpy(value.data(), sum.data(), half);
+      if ((rules_.first_step + static_cast<int64_t>(step) - 1) % rules_.epoch_steps == 0) std::memset(so_far.data(), 0, so_far.size());
+      kv::add_into(key.dtype, so_far, sum.first(half));
+      return absl::OkStatus();
+    }
   }
   return absl::OkStatus();
 }

@@ -32,6 +32,7 @@ struct SharedKey {
     exact,      // the value of a parameter whose key has what processes were told of it, compressed: lies beside it, behind its slots
     sum,        // becomes the sum of a step
     total,      // the sum of all steps
+    tally,      // one half becomes the sum of a step; the other that of all steps since the epoch began
   };
   std::string name;
   Kind kind = Kind::sum;
@@ -49,6 +50,7 @@ struct UpdateRules {
   std::map<std::string, double> hypers;      // but for lr
   std::function<double(int64_t)> rate;       // learning rate of a step of the training, from 0
   int64_t first_step = 0;                    // steps of the training before the first that is shared
+  int64_t epoch_steps = 1;                   // of an epoch
   int64_t batch = 1;                         // of a shard
   int64_t updates_a_step = 1;                // more than one if contributions of processes are not added
   kv::Compression compression = {};

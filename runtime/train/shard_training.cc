@@ -68,8 +68,14 @@ int32_t priority_of(uint32_t key) { return -static_cast<int32_t>(key); }
 
 bool has_gradient(const SharedKey& key) { return key.kind == SharedKey::Kind::parameter || key.kind == SharedKey::Kind::gradient; }
 
-// Processes that update whole parameters themselves need each sum once.
+// Processes that update whole parameters themselves need each sum once. What they keep, and what compression keeps, is gone with a process.
 absl::Status check_kind(const core::PlanView& view, const Job& job) {
+  if (job.waits() && job.compression.is_on())
+    return absl::UnimplementedError("training by several processes: --on-death=wait with --compress: what has been left out would be gone with a process");
+  if (job.waits() && WholeUpdate::is_in(view)) {
+    return absl::UnimplementedError(
+        "training by several processes: --on-death=wait with an optimizer that looks at whole gradients: its state would be gone with a process");
+  }
   if (!WholeUpdate::is_in(view) || job.consistency == kv::Consistency()) return absl::OkStatus();
   const std::string optimizer = io::program_fact(view, "optimizer");
   const bool clips = view.find_hyper("clip_norm") != plan::kNone;
@@ -135,7 +141,8 @@ std::string ShardTraining::plain_value(uint32_t key) const {
   return bytes;
 }
 
-absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agreement agreement, const Kept* kept) {
+absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards, UpdateRules rules, Agreement agreement, const SoFar& so_far,
+                                                          const Kept* kept) {
   shards_ = shards;
   parts_ = job_.size == 1 ? kv::parts_of(shards.own, shards.count) : kv::contributed_parts(job_.compression, shards.own, shards.count);
   sum_plan_ = plan_sums(parts_);
@@ -147,16 +154,18 @@ absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agree
     agreement.push_back({"the optimizer's state to begin with (a number for it)", static_cast<int64_t>(whole_->state_hash() >> 1)});
   }
   const bool exact = job_.consistency == kv::Consistency();
-  const auto numbers = static_cast<int64_t>(runner_->scalars().size()) + 2;
+  numbers_ = runner_->scalars().size() + 2;
   measures_ = static_cast<uint32_t>(keys_.size());
-  keys_.push_back({"/measures", exact ? SharedKey::Kind::sum : SharedKey::Kind::total, plan::DType::f64, {numbers}});
+  const SharedKey::Kind kind = job_.waits() ? SharedKey::Kind::tally : exact ? SharedKey::Kind::sum : SharedKey::Kind::total;
+  keys_.push_back({"/measures", kind, plan::DType::f64, {static_cast<int64_t>(job_.waits() ? 2 * numbers_ : numbers_)}});
   keys_.back().alone = true;
   facts_ = static_cast<uint32_t>(keys_.size());
   keys_.push_back({"/facts", SharedKey::Kind::total, plan::DType::i64, {job_.size, static_cast<int64_t>(agreement.size())}});
   keys_.back().alone = true;
   tensors_.resize(keys_.size());
   steps_.assign(keys_.size(), 0);
-  measured_before_.assign(static_cast<size_t>(numbers), 0);
+  measured_before_.assign(numbers_, 0);
+  gate_ = model_->engine()->variable("gate");
 
   std::vector<std::string> initial;
   for (uint32_t key = 0; key < keys_.size(); ++key) {
@@ -168,6 +177,13 @@ absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agree
     tensor.filled.assign(sum_plan_.places, 0);
     tensor.pulled.resize(initial.back().size());
   }
+  if (job_.waits()) {
+    std::vector<double> first(numbers_, 0);  // of no step
+    first.insert(first.end(), so_far.sums.begin(), so_far.sums.end());
+    first.insert(first.end(), {static_cast<double>(so_far.samples), 0.0});
+    const std::vector<char> bytes = bytes_of(first);
+    initial[measures_].assign(bytes.begin(), bytes.end());
+  }
   auto updates = KeyUpdates::create(model_->program(), model_->view(), std::move(rules));
   if (!updates.ok()) return fail(updates.status());
   absl::Status begun = exchange_->begin(keys_, shards.count, *std::move(updates), std::move(initial));
@@ -177,11 +193,41 @@ absl::Status ShardTraining::begin(const Shards& shards, UpdateRules rules, Agree
     if (const uint32_t key = compression_.residual_key(shard); key != plan::kNone && !own) exchange_->finish(key, 1);
   }
   if (absl::Status status = agree(agreement); !status.ok()) return fail(status);
+  Return place;
+  if (job_.waits()) {
+    auto found = find_place();
+    if (!found.ok()) return fail(found.status());
+    place = *std::move(found);
+  }
+  steps_before_ = place.steps;
   for (uint32_t key = 0; key < keys_.size(); ++key)
-    if (has_tensor(key)) queue_pull(key, 0);
-  absl::Status settled = settle();
+    if (has_tensor(key)) queue_pull(key, steps_[key]);
+  if (absl::Status status = settle(); !status.ok()) return status;
   before_ = exchange_->traffic();
-  return settled;
+  return place;
+}
+
+// What all values have is what the job has done: of steps after it some may have a value, which are computed again.
+absl::StatusOr<ShardTraining::Return> ShardTraining::find_place() {
+  Return place;
+  place.steps = UINT64_MAX;
+  for (uint32_t key = 0; key < keys_.size(); ++key) {
+    if (!has_tensor(key) && key != measures_) continue;
+    uint64_t steps = 0;
+    Answer answer;
+    exchange_->ask(key, &steps, answer.done());
+    if (absl::Status status = answer.wait(); !status.ok()) return status;
+    place.steps = std::min(place.steps, steps);
+  }
+  if (place.steps == 0) return place;
+  for (uint32_t key = 0; key < keys_.size(); ++key)
+    if (has_tensor(key) || key == measures_) steps_[key] = place.steps;
+  std::vector<double> all(2 * numbers_);
+  if (absl::Status status = pull_now(measures_, place.steps, reinterpret_cast<char*>(all.data())); !status.ok()) return status;
+  place.stop = all[numbers_ - 1] > 0;
+  place.so_far.sums.assign(all.begin() + static_cast<std::ptrdiff_t>(numbers_), all.end() - 2);
+  place.so_far.samples = static_cast<int64_t>(all[2 * numbers_ - 2]);
+  return place;
 }
 
 // Every rank writes its row of a table whose rows are added; so all see all, and come to the same answer.
@@ -248,8 +294,10 @@ void ShardTraining::queue_restore(uint32_t key) {
 
 void ShardTraining::queue_push(uint32_t key, const std::vector<uint32_t>& weights) {
   const uint64_t step = ++steps_[key];
+  std::vector<engine::Variable> reads = {tensors_[key].sums};
+  if (job_.waits()) reads.push_back(gate_);
   model_->engine()->push_async(
-      {.name = "push", .lane = engine::Lane::network, .priority = priority_of(key)}, {tensors_[key].sums}, {tensors_[key].order},
+      {.name = "push", .lane = engine::Lane::network, .priority = priority_of(key)}, reads, {tensors_[key].order},
       [this, key, step, weights](engine::Completion completion) {
         std::vector<kv::PartOfKey> parts;
         overlap_.begin(Overlap::Kind::communication, Overlap::clock());
@@ -274,6 +322,14 @@ void ShardTraining::queue_pull(uint32_t key, uint64_t step) {
           done(std::move(status));
         });
       });
+}
+
+// Opens when all values that are on their way have come.
+void ShardTraining::queue_gate() {
+  std::vector<engine::Variable> values;
+  for (uint32_t key = 0; key < keys_.size(); ++key)
+    if (has_tensor(key)) values.push_back(tensors_[key].value);
+  model_->engine()->push({.name = "gate", .lane = engine::Lane::copy}, values, {gate_}, [] { return absl::OkStatus(); });
 }
 
 absl::Status ShardTraining::push_now(uint32_t key, const std::vector<std::vector<char>>& parts, const std::vector<uint32_t>& weights) {
@@ -354,16 +410,24 @@ absl::StatusOr<ShardTraining::Measured> ShardTraining::exchange_measures(std::ve
       for (size_t i = 0; i < places[into].size(); ++i) places[into][i] += places[added][i];
   }
   std::vector<std::vector<char>> parts;
-  for (size_t part = 0; part < parts_.size(); ++part) parts.push_back(bytes_of(places[part]));
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    places[part].resize(job_.waits() ? 2 * numbers_ : numbers_);
+    parts.push_back(bytes_of(places[part]));
+  }
   // One that has no samples still says whether it wants to stop.
   std::vector<uint32_t> counted;
   for (uint32_t weight : weights) counted.push_back(std::max(weight, 1u));
+  if (job_.waits()) {
+    if (absl::Status status = model_->engine()->wait(gate_); !status.ok()) return fail(status);
+  }
   overlap_.begin(Overlap::Kind::communication, Overlap::clock());
   if (absl::Status status = push_now(measures_, parts, counted); !status.ok()) return fail(status);
-  std::vector<double> all(measured_before_.size());
+  std::vector<double> all(job_.waits() ? 2 * numbers_ : numbers_);
   absl::Status pulled = pull_now(measures_, steps_[measures_], reinterpret_cast<char*>(all.data()));
   if (!pulled.ok()) return fail(pulled);
   overlap_.end(Overlap::Kind::communication, Overlap::clock());
+  if (job_.waits()) queue_gate();
+  all.resize(numbers_);
   std::vector<double> fresh = all;
   if (keys_[measures_].kind == SharedKey::Kind::total)
     for (size_t i = 0; i < all.size(); ++i) fresh[i] -= measured_before_[i];
@@ -396,7 +460,8 @@ absl::Status ShardTraining::collect(bool wanted) {
   for (uint32_t key = 0; wanted && key < keys_.size(); ++key) {
     if (keys_[key].buffer == plan::kNone || keys_[key].kind == SharedKey::Kind::gradient || keys_[key].kind == SharedKey::Kind::exact) continue;
     std::vector<char> bytes(core::plain_bytes(buffer(key), 1));
-    if (status = pull_now(key, steps_[key], bytes.data()); !status.ok()) return fail(status);
+    const uint32_t counted = keys_[key].beside == plan::kNone ? key : keys_[key].beside;
+    if (status = pull_now(key, steps_[counted], bytes.data()); !status.ok()) return fail(status);
     core::pack(buffer(key), 1, bytes.data(), memory(key));
   }
   if (wanted && compression_.is_on()) {
@@ -430,7 +495,7 @@ absl::Status ShardTraining::pull_kept() {
     if (keys_[key].kind != SharedKey::Kind::exact) continue;
     std::string& bytes = kept_[keys_[key].name];
     bytes.resize(core::plain_bytes(buffer(key), 1));
-    if (absl::Status status = pull_now(key, steps_[key], bytes.data()); !status.ok()) return status;
+    if (absl::Status status = pull_now(key, steps_[keys_[key].beside], bytes.data()); !status.ok()) return status;
   }
   for (int64_t shard = 0; shard < shards_.count; ++shard) {
     const uint32_t key = compression_.residual_key(shard);
@@ -455,7 +520,7 @@ absl::Status ShardTraining::close() {
 ShardTraining::Communication ShardTraining::communication() const {
   const kv::Traffic traffic = exchange_->traffic();
   const auto a_step = [&](uint64_t now, uint64_t before) {
-    return static_cast<double>(now - before) / static_cast<double>(std::max<uint64_t>(1, steps_[measures_]));
+    return static_cast<double>(now - before) / static_cast<double>(std::max<uint64_t>(1, steps_[measures_] - steps_before_));
   };
   return {a_step(traffic.sent, before_.sent),     a_step(traffic.received, before_.received), a_step(traffic.pushes, before_.pushes),
           a_step(traffic.values, before_.values), traffic.staleness,                          traffic.again,

@@ -13,6 +13,10 @@
 // and pulls of a key mutate a further one: they keep their order, and a contribution that could not be computed leaves its error for the pull.
 //
 // Where updates look at more than one element (whole_update.h), pulls bring sums of gradients, and a further run updates all parameters from them.
+//
+// In a job that waits for its dead, a process may come in the place of one that has died: it asks the servers how many steps all values have, and goes on
+// with the next, computed from the values of that step. So that these are still there everywhere, nothing of a step is pushed before all values of the
+// step before have come (`gate_`): then no value is more than one step ahead of another, and servers keep the last two of each.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +59,22 @@ class ShardTraining {
   // The same as a line for people.
   std::string report() const;
 
+  // What has been measured of an epoch.
+  struct SoFar {
+    std::vector<double> sums;  // of each scalar of the runner: the sum of value x n
+    int64_t samples = 0;
+  };
+  // Where a process begins that comes in the place of one that has died.
+  struct Return {
+    uint64_t steps = 0;  // that the job has done; 0: it has only begun
+    SoFar so_far;
+    bool stop = false;   // after the last of them a process wanted to stop
+  };
+
   // The model has its first values, those of rank 0 are everybody's from now on. `rules.updates_a_step` is settled here. Waits for all processes.
-  // `kept`: of a checkpoint that was trained with compression, else null. Error (invalid argument): they do not agree; it names the ranks. The job's failure.
-  absl::Status begin(const Shards& shards, UpdateRules rules, Agreement agreement, const Kept* kept = nullptr);
+  // `kept`: of a checkpoint that was trained with compression, else null. Error (invalid argument): they do not agree; it names the ranks. The job's
+  // failure.
+  absl::StatusOr<Return> begin(const Shards& shards, UpdateRules rules, Agreement agreement, const SoFar& so_far, const Kept* kept = nullptr);
 
   // What a step measured, in all shards.
   struct Measured {
@@ -97,6 +114,8 @@ class ShardTraining {
   void* memory(uint32_t key) const { return model_->storage().address(buffer(key)); }
   std::string plain_value(uint32_t key) const;
   absl::Status agree(const Agreement& agreement);
+  absl::StatusOr<Return> find_place();
+  void queue_gate();
 
   absl::Status push_residuals();
   absl::Status pull_kept();
@@ -127,8 +146,11 @@ class ShardTraining {
   Kept kept_;
   uint64_t collected_ = 0;       // times
   uint32_t measures_ = 0, facts_ = 0;  // keys
+  size_t numbers_ = 0;  // that are measured: sums, samples, wishes to stop
+  engine::Variable gate_;
   std::vector<double> measured_before_;
-  kv::Traffic before_;  // the first step
+  uint64_t steps_before_ = 0;  // this process's first
+  kv::Traffic before_;         // likewise
   Overlap overlap_;
 };
 

@@ -55,6 +55,7 @@ class Training {
   absl::StatusOr<kv::Compression> settle_compression();
   absl::Status open_graphs();
   absl::Status begin_shards();
+  void go_on(const ShardTraining::Return& place);
   absl::StatusOr<Agreement> agreement() const;
   absl::Status open_sources();
   absl::Status open_outputs();
@@ -102,6 +103,7 @@ class Training {
   Progress progress_;
   std::string checkpoint_;  // the last one written, or resumed from
   int64_t steps_per_epoch_ = 0;
+  int64_t begun_at_ = 0;  // the step that the run begins with, whatever a process that this one replaces has done of it
   int64_t done_now_ = 0;  // samples of this epoch trained since it was (re)started here
   int64_t counted_ = 0;   // samples of this epoch that are in the sums
   ShardTraining::Measured measured_;  // in the last step. This and the next keep their memory: a step allocates nothing
@@ -203,7 +205,8 @@ absl::Status Training::open_outputs() {
     }
     if (absl::Status status = io::check_writable(checkpoint_of(1)); !status.ok()) return status;
   }
-  return options_.log.empty() ? absl::OkStatus() : log_.open(options_.log, !options_.resume.empty());
+  const bool goes_on = !options_.resume.empty() || (job_.waits() && job_.identity->returns > 0);
+  return options_.log.empty() ? absl::OkStatus() : log_.open(options_.log, goes_on);
 }
 
 absl::Status Training::initialise() {
@@ -319,12 +322,31 @@ absl::Status Training::begin_shards() {
   UpdateRules rules;
   rules.hypers = progress_.hypers;
   rules.rate = [this](int64_t step) { return rate_of(step); };
-  rules.first_step = progress_.step;
+  rules.first_step = begun_at_ = progress_.step;
+  rules.epoch_steps = steps_per_epoch_;
   rules.batch = progress_.batch;
   auto agreed = agreement();
   if (!agreed.ok()) return agreed.status();
-  return shards_->begin({progress_.shards, progress_.batch, kv::shards_of(job_.rank, job_.size, progress_.shards)}, std::move(rules), *agreed,
-                        options_.resume.empty() ? nullptr : &progress_.kept);
+  auto place = shards_->begin({progress_.shards, progress_.batch, kv::shards_of(job_.rank, job_.size, progress_.shards)}, std::move(rules), *agreed,
+                              {progress_.sums, counted_}, options_.resume.empty() ? nullptr : &progress_.kept);
+  if (!place.ok()) return place.status();
+  if (place->steps > 0) go_on(*place);
+  return absl::OkStatus();
+}
+
+// In the place of a process that has died: to where the job is. An epoch whose last step is done is still to be ended.
+void Training::go_on(const ShardTraining::Return& place) {
+  for (uint64_t i = 0; i < place.steps; ++i) {
+    if (progress_.position >= progress_.samples) {
+      progress_.epoch += 1;
+      progress_.position = 0;
+    }
+    progress_.step += 1;
+    progress_.position = std::min(progress_.samples, progress_.position + progress_.batch * progress_.shards);
+  }
+  progress_.sums = place.so_far.sums;
+  counted_ = place.so_far.samples;
+  measured_.stop = place.stop;
 }
 
 absl::Status Training::prepare() {
@@ -500,20 +522,22 @@ absl::StatusOr<bool> Training::run() {
 }
 
 absl::StatusOr<bool> Training::run_epochs() {
-  const int64_t first_step = progress_.step;
-  if (progress_.epoch >= progress_.epochs || at_step_limit()) {
+  if (shards_ == nullptr) begun_at_ = progress_.step;
+  const bool begins = progress_.step == begun_at_;
+  if (begins && (progress_.epoch >= progress_.epochs || at_step_limit())) {
     display_->say(absl::StrCat(options_.resume, " is already trained for ", progress_.step, " steps, ", progress_.epoch,
                                " epochs; ask for more with --epochs or --steps"));
   }
-  while (progress_.epoch < progress_.epochs && !stopped() && !at_step_limit()) {
+  // An epoch that is complete is ended, whatever comes after it.
+  while (progress_.epoch < progress_.epochs && (progress_.position >= progress_.samples || (!stopped() && !at_step_limit()))) {
     auto complete = run_epoch();
     if (!complete.ok()) return complete.status();
   }
-  if (stopped() && progress_.step == first_step) {
+  if (stopped() && progress_.step == begun_at_) {
     display_->say("interrupted before the first step; nothing was saved");
     return true;
   }
-  if (shards_ != nullptr && job_.size > 1 && progress_.step > first_step) {
+  if (shards_ != nullptr && job_.size > 1 && progress_.step > begun_at_) {
     if (absl::Status status = tell_communication(); !status.ok()) return status;
   }
   if (shards_ != nullptr) {

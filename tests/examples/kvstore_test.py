@@ -185,6 +185,11 @@ class Launch(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(errors, rf"\[0\] .*: rank 1 \(host \S+, process {victim}\) does not answer; the last step that it began was \d+\n")
 
+    def test_a_main_of_its_own_does_not_come_back(self):
+        errors = self.launch("-n", 2, "--on-death=wait", self.program("counts"), "dist_sync", code=1).stderr
+        self.assertRegex(errors, r"counts.cpp:5:\d+: error: create: the job was launched with --on-death=wait, and a program with a main of its own would "
+                                 r"begin anew: only the standard trainer goes on\n")
+
     def test_processes_that_do_not_agree(self):
         errors = self.launch("-n", 2, self.program("unequal"), code=1).stderr
         self.assertRegex(errors, r"unequal.cpp:8:\d+: error: pull: key 'w': the plans of rank 0 \(.*\) and rank 1 \(.*\) differ")

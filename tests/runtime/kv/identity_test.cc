@@ -224,5 +224,16 @@ TEST(Launchers, FirstHostOfASlurmList) {
   }
 }
 
+TEST(Identity, OfAJobThatWaitsForItsDead) {
+  auto identity = detect(with(with(with(kWorker, "MXC_ON_DEATH", "wait"), "MXC_STATE", "/there"), "MXC_RETURNS", "3"));
+  ASSERT_TRUE(identity.ok()) << identity.status();
+  EXPECT_TRUE((*identity)->waits);
+  EXPECT_EQ((*identity)->state_dir, "/there");
+  EXPECT_EQ((*identity)->returns, 3);
+  EXPECT_FALSE((*detect(with(kWorker, "MXC_ON_DEATH", "abort")))->waits);
+  EXPECT_EQ(refusal(with(kWorker, "MXC_ON_DEATH", "wait")), "MXC_ON_DEATH=wait, and no MXC_STATE says where servers keep their state");
+  EXPECT_EQ(refusal(with(kWorker, "MXC_ON_DEATH", "foo")), "MXC_ON_DEATH=foo: abort or wait is expected");
+}
+
 }  // namespace
 }  // namespace mxc::kv

@@ -14,6 +14,8 @@ using Said = std::vector<std::string>;
 
 class SchedulerTest : public testing::Test {
  protected:
+  explicit SchedulerTest(const SchedulerOptions& options = {.members = 2}) : scheduler_(options, now_) {}
+
   Said say(uint32_t rank, Type type, uint64_t step = 0, const std::string& text = "", uint64_t incarnation = 1) {
     Message message;
     message.header = {type, 0, 0, rank, incarnation, 0, 0, step, 0, 0};
@@ -41,7 +43,7 @@ class SchedulerTest : public testing::Test {
   }
 
   Time now_ = seconds(50);
-  Scheduler scheduler_{{.members = 2}, now_};
+  Scheduler scheduler_;
   absl::Status status_;
 };
 
@@ -66,7 +68,9 @@ TEST_F(SchedulerTest, NamesWhoIsGone) {
   join_all();
   say(1, Type::heartbeat, 41);
   std::vector<Notice> notices;
-  scheduler_.lost(1, notices);
+  scheduler_.lost(1, /*incarnation=*/2, notices);  // of no member
+  EXPECT_EQ(written(notices), Said{});
+  scheduler_.lost(1, 1, notices);
   const std::string why = "rank 1 (host b, process 2) is gone: its connection has ended; the last step that it began was 41";
   EXPECT_EQ(written(notices), (Said{"0 abort " + why, "1 abort " + why}));
   EXPECT_EQ(scheduler_.failure(), why);
@@ -131,7 +135,7 @@ TEST_F(SchedulerTest, ServersEndWhenAllHaveLeft) {
   EXPECT_TRUE(scheduler_.is_over());
   EXPECT_EQ(say(0, Type::leave), Said{"0 farewell"});
   std::vector<Notice> notices;
-  scheduler_.lost(0, notices);
+  scheduler_.lost(0, 1, notices);
   EXPECT_EQ(written(notices), Said{});
   EXPECT_EQ(scheduler_.failure(), "");
 }
@@ -153,8 +157,87 @@ TEST_F(SchedulerTest, StrangersAreRefused) {
   EXPECT_EQ(status_.message(), "its sender is no member");
 }
 
+class WaitingSchedulerTest : public SchedulerTest {
+ protected:
+  WaitingSchedulerTest() : SchedulerTest({.members = 2, .waits = true}) {}
+  Said lose(uint32_t rank, uint64_t incarnation) {
+    std::vector<Notice> notices;
+    scheduler_.lost(rank, incarnation, notices);
+    return written(notices);
+  }
+};
+
+TEST_F(WaitingSchedulerTest, AnotherProcessTakesThePlaceOfOneThatIsGone) {
+  join_all();
+  say(0, Type::sealed, 77, "here");
+  say(1, Type::sealed, 77, "there");
+  EXPECT_EQ(say(0, Type::barrier, 1), Said{});
+  EXPECT_EQ(say(1, Type::barrier, 1), (Said{"0 barrier passed", "1 barrier passed"}));
+  EXPECT_EQ(lose(1, 1), Said{});
+  EXPECT_EQ(say(1, Type::join, 0, "host b, process 3", 2), Said{"1 welcome"});
+  EXPECT_EQ(say(1, Type::sealed, 77, "elsewhere", 2), (Said{"0 peers here\nelsewhere", "1 peers here\nelsewhere"}));
+  EXPECT_EQ(say(1, Type::barrier, 1, "", 2), Said{"1 barrier passed"});  // its program begins anew
+  EXPECT_EQ(say(0, Type::barrier, 2), Said{});
+  EXPECT_EQ(say(1, Type::barrier, 2, "", 2), (Said{"0 barrier passed", "1 barrier passed"}));
+  say(1, Type::heartbeat, 5);  // the one before
+  EXPECT_EQ(status_.message(), "its sender has not joined");
+}
+
+// The new process may have come before it is known that the old one has gone.
+TEST_F(WaitingSchedulerTest, TheEndOfAnOldConnectionIsNotTheNewOnes) {
+  join_all();
+  EXPECT_EQ(say(1, Type::join, 0, "host b, process 3", 2), Said{"1 welcome"});
+  EXPECT_EQ(lose(1, 1), Said{});
+  for (int i = 0; i < 70; ++i) {
+    say(0, Type::heartbeat);
+    say(1, Type::heartbeat, 0, "", 2);
+    EXPECT_EQ(tick(seconds(1)), Said{});
+  }
+}
+
+TEST_F(WaitingSchedulerTest, ItWaitsAMinute) {
+  join_all();
+  say(1, Type::heartbeat, 41);
+  lose(1, 1);
+  for (int i = 0; i < 60; ++i) {
+    say(0, Type::heartbeat, 42);
+    EXPECT_EQ(tick(seconds(1)), Said{});
+  }
+  EXPECT_EQ(tick(milliseconds(1))[0],
+            "0 abort rank 1 (host b, process 2) is gone: its connection has ended, and no other process has come in its place within 60 s; the last step "
+            "that it began was 41");
+}
+
+TEST_F(WaitingSchedulerTest, ASilentMemberIsWaitedForToo) {
+  join_all();
+  for (int i = 0; i < 60; ++i) {
+    say(0, Type::heartbeat, 42);
+    EXPECT_EQ(tick(seconds(1)), Said{});
+  }
+  EXPECT_EQ(tick(milliseconds(1))[0], "0 abort rank 1 (host b, process 2) does not answer; the last step that it began was 0");
+}
+
+TEST_F(WaitingSchedulerTest, WhoHasLeftAndComesBackIsWaitedFor) {
+  join_all();
+  EXPECT_EQ(say(1, Type::leave), Said{});
+  lose(1, 1);
+  say(1, Type::join, 0, "host b, process 3", 2);
+  EXPECT_EQ(say(0, Type::leave), Said{});
+  EXPECT_EQ(say(1, Type::leave, 0, "", 2), (Said{"0 farewell", "1 farewell"}));
+}
+
+// One that has taken the place of another: members tell what they have passed.
+TEST_F(WaitingSchedulerTest, LearnsOfBarriersFromWhoJoinsAgain) {
+  EXPECT_EQ(say(0, Type::join, 3, "host a, process 1"), Said{"0 welcome"});
+  EXPECT_EQ(say(1, Type::join, 2, "host b, process 2"), Said{"1 welcome"});
+  EXPECT_EQ(say(1, Type::barrier, 3), Said{"1 barrier passed"});
+  EXPECT_EQ(say(1, Type::barrier, 4), Said{});
+}
+
 class MemberTest : public testing::Test {
  protected:
+  explicit MemberTest(const MemberOptions& options = {.who = "me", .scheduler = "tcp://there"}) : member_(options, now_) {}
+
   Said sent() {
     Said said;
     Header header;
@@ -179,7 +262,7 @@ class MemberTest : public testing::Test {
   }
 
   Time now_ = seconds(50);
-  Member member_{{.who = "me", .scheduler = "tcp://there"}, now_};
+  Member member_;
 };
 
 TEST_F(MemberTest, SaysAgainWhatIsNotAnswered) {
@@ -198,6 +281,7 @@ TEST_F(MemberTest, SaysAgainWhatIsNotAnswered) {
   ASSERT_EQ(news.size(), 1u);
   EXPECT_EQ(news[0].servers, (Said{"here", "there"}));
   EXPECT_EQ(hear(Type::peers, 0, "here\nthere").size(), 0u);
+  EXPECT_EQ(hear(Type::peers, 0, "here\nelsewhere").size(), 1u);  // one has come back
   now_ += milliseconds(500);
   EXPECT_EQ(sent(), Said{"heartbeat 9"});
 }
@@ -220,6 +304,42 @@ TEST_F(MemberTest, ASchedulerWhoseConnectionEndsIsGone) {
   member_.lost(news);
   ASSERT_EQ(news.size(), 1u);
   EXPECT_EQ(news[0].why, "the scheduler at tcp://there is gone");
+}
+
+class WaitingMemberTest : public MemberTest {
+ protected:
+  WaitingMemberTest() : MemberTest({.who = "me", .scheduler = "tcp://there", .waits = true}) {}
+};
+
+TEST_F(WaitingMemberTest, TellsASchedulerThatComesBackWhereItIs) {
+  sent();
+  hear(Type::welcome);
+  member_.seal(5, "here");
+  sent();
+  hear(Type::peers, 0, "here\nthere");
+  member_.meet(1);
+  sent();
+  hear(Type::barrier_passed, 1);
+  member_.meet(2);
+  EXPECT_EQ(sent(), Said{"barrier 2"});
+  std::vector<News> news;
+  member_.lost(news);
+  EXPECT_EQ(news.size(), 0u);
+  EXPECT_EQ(sent(), (Said{"join 1 me", "sealed 5 here", "barrier 2"}));
+  hear(Type::welcome);
+  EXPECT_EQ(hear(Type::peers, 0, "here\nthere").size(), 0u);  // they are where they were
+  now_ += milliseconds(500);
+  EXPECT_EQ(sent(), (Said{"barrier 2", "heartbeat 0"}));
+}
+
+TEST_F(WaitingMemberTest, WaitsAMinuteForAScheduler) {
+  sent();
+  hear(Type::welcome);
+  for (int i = 0; i < 61; ++i) EXPECT_EQ(tick(seconds(1)).size(), 0u) << i;
+  EXPECT_EQ(sent()[0], "join 0 me");
+  const std::vector<News> news = tick(seconds(3));
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_EQ(news[0].why, "no scheduler has answered at tcp://there for 60 s");
 }
 
 TEST_F(MemberTest, ASchedulerThatNeverAnswers) {

@@ -11,9 +11,9 @@ using std::chrono::seconds;
 class WorkerTest : public testing::Test {
  protected:
   // Keys a, b and c of 8, 400 and 40 bytes, all on one server.
-  WorkerTest()
+  explicit WorkerTest(const WorkerOptions& options = {.credit = 420})
       : plan_(*make_plan({{"a", {2}, plan::DType::f32}, {"b", {100}, plan::DType::f32}, {"c", {10}, plan::DType::f32}}, {})),
-        worker_(plan_, {.credit = 420}) {}
+        worker_(plan_, options) {}
 
   // All that is sent now: "type chunk step".
   std::vector<std::string> sent() {
@@ -48,6 +48,46 @@ class WorkerTest : public testing::Test {
   std::string payload_;
   absl::Status status_;
 };
+
+class ReturningServersTest : public WorkerTest {
+ protected:
+  ReturningServersTest() : WorkerTest({.credit = 420, .servers_return = true}) {}
+};
+
+TEST_F(WorkerTest, AsksForVersions) {
+  open();
+  worker_.ask(7, 1);
+  EXPECT_EQ(sent(), Said{"ask 1 0"});
+  EXPECT_FALSE(worker_.is_idle());
+  hear(Type::version, 1, 12, 7);
+  hear(Type::version, 1, 12, 7);
+  ASSERT_EQ(pulled_.size(), 1u);
+  EXPECT_EQ(pulled_[0].ticket, 7u);
+  EXPECT_EQ(pulled_[0].version, 12u);
+  EXPECT_TRUE(worker_.is_idle());
+}
+
+// A server that comes back is asked for what was committed last, of each chunk.
+TEST_F(ReturningServersTest, WhatWasCommittedIsChecked) {
+  open();
+  for (uint64_t step : {1u, 2u}) {
+    push(0, step);
+    sent();
+    hear(Type::committed, 0, step);
+  }
+  worker_.lost(0);
+  open();
+  EXPECT_EQ(sent(), Said{"probe 0 2"});
+  hear(Type::committed, 0, 2);
+  EXPECT_TRUE(status_.ok());
+  EXPECT_TRUE(worker_.is_idle());
+  worker_.lost(0);
+  open();
+  EXPECT_EQ(sent(), Said{"probe 0 2"});
+  hear(Type::missing, 0, 2);
+  EXPECT_EQ(status_.message(), "rank 0 has lost step 2 of what it had updated: its state was damaged or removed");
+  EXPECT_EQ(status_.code(), absl::StatusCode::kFailedPrecondition);
+}
 
 TEST_F(WorkerTest, OpensFirst) {
   push(0, 1);

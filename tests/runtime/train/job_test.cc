@@ -54,6 +54,15 @@ TEST(Job, OneOfSeveral) {
   EXPECT_TRUE(job->identity.has_value());
 }
 
+TEST(Job, OneThatWaitsForItsDead) {
+  Variables variables = launched(1, 2);
+  variables["MXC_ON_DEATH"] = "wait";
+  variables["MXC_STATE"] = "/there";
+  EXPECT_TRUE(job_of("dist_sync", 0, variables)->waits());
+  EXPECT_EQ(error_of("dist_bounded:2", 0, variables), "--kvstore dist_bounded:2: the job was launched with --on-death=wait, which is for dist_sync");
+  EXPECT_FALSE(job_of("dist_sync", 0, launched(1, 2))->waits());
+}
+
 TEST(Job, OneThatIsLaunchedAsTheOnlyOneIsAlone) {
   const auto job = job_of("dist_sync", 0, launched(0, 1));
   ASSERT_TRUE(job.ok()) << job.status();

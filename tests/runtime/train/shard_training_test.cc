@@ -129,6 +129,7 @@ class WatchedExchange : public Exchange {
     own_->push(key, step, std::move(parts), priority, std::move(done));
   }
   void pull(uint32_t key, uint64_t step, char* target, kv::Done done) override { own_->pull(key, step, target, std::move(done)); }
+  void ask(uint32_t key, uint64_t* steps, kv::Done done) override { own_->ask(key, steps, std::move(done)); }
   absl::Status flush() override { return absl::OkStatus(); }
   absl::Status barrier() override { return absl::OkStatus(); }
   absl::Status close(const std::vector<uint64_t>&) override { return absl::OkStatus(); }
@@ -159,8 +160,9 @@ class ShardTrainingTest : public testing::Test {
     UpdateRules rules;
     rules.rate = [](int64_t) { return 0.5; };
     rules.batch = kBatch;
-    const absl::Status begun = training_->begin({shards, kBatch, {0, shards}}, std::move(rules), {{"answer", 42}});
-    ASSERT_TRUE(begun.ok()) << begun;
+    const auto begun = training_->begin({shards, kBatch, {0, shards}}, std::move(rules), {{"answer", 42}}, {});
+    ASSERT_TRUE(begun.ok()) << begun.status();
+    EXPECT_EQ(begun->steps, 0u);
     std::vector<int64_t> order(static_cast<size_t>(samples));
     for (int64_t i = 0; i < samples; ++i) order[static_cast<size_t>(i)] = i;
     loader_->start(own_order(training_->shards(), order));
