@@ -21,6 +21,42 @@ TEST(KVStoreLocal, APullBringsTheFirstValue) {
   EXPECT_EQ(values(target), (std::vector<float>{1, 2, 3, 4}));
 }
 
+// 2bit: of magnitudes 4, 1, 3 the mean is 8 / 3; 4 and 3 are above it, and their mean is 3.5. What is left out, 0.5, 1 and 0.5, comes with the next push.
+TEST(KVStoreLocal, CompressedPushesLeaveTheRestForTheNext) {
+  KVStore kv = KVStore::create("local", {.compress = "2bit"});
+  kv.init({"w", "count"}, {NDArray::zeros({3}), NDArray::zeros({2}, i32)});
+  const NDArray target = NDArray::zeros({3}), count = NDArray::zeros({2}, i32);
+  kv.push("w", NDArray::from({4.0f, 1.0f, -3.0f}));
+  kv.pull("w", target);
+  EXPECT_EQ(values(target), (std::vector<float>{3.5f, 0, -3.5f}));
+  kv.push("w", NDArray::from({-0.5f, 1.0f, 0.5f}));  // with the rest 0, 2, 1: 2 and 1 are at least their mean, 1
+  kv.pull("w", target);
+  EXPECT_EQ(values(target), (std::vector<float>{0, 1.5f, 1.5f}));
+  kv.push("count", NDArray::from({7, 9}));  // whole numbers are never compressed
+  kv.pull("count", count);
+  EXPECT_EQ(count.to_vector<int32_t>(), (std::vector<int32_t>{7, 9}));
+}
+
+// With an updater, pulls bring values that follow the exact ones.
+TEST(KVStoreLocal, CompressedPullsFollowTheValue) {
+  KVStore kv = KVStore::create("local", {.compress = "topk:0.5"});
+  std::vector<float> seen;
+  kv.set_updater([&](const KVUpdate& update) {
+    update.value += update.gradient + 1.0f;
+    seen = values(update.value);
+  });
+  kv.init("w", NDArray::from({1.0f, 1.0f}));
+  const NDArray target = NDArray::zeros({2});
+  kv.push("w", NDArray::from({4.0f, 1.0f}));  // 4 goes
+  kv.pull("w", target);
+  EXPECT_EQ(seen, (std::vector<float>{6, 2}));
+  EXPECT_EQ(values(target), (std::vector<float>{6, 1}));  // of the differences 5 and 1
+  kv.push("w", NDArray::from({0.0f, 0.0f}));  // the 1 that was left out
+  kv.pull("w", target);
+  EXPECT_EQ(seen, (std::vector<float>{7, 4}));
+  EXPECT_EQ(values(target), (std::vector<float>{6, 4}));  // of 1 and 3
+}
+
 TEST(KVStoreLocal, WithoutAnUpdaterTheSumReplacesTheValue) {
   KVStore kv = KVStore::create("local", {.shards = 2});
   kv.init("w", NDArray::ones({2}));
@@ -91,6 +127,8 @@ TEST(KVStoreErrors, Kinds) {
   expect_here([] { KVStore::create("dist_bounded:x"); },
               "create: 'dist_bounded:x': a number of steps from 0 to 1000 is expected after dist_bounded:");
   expect_here([] { KVStore::create("local", {.shards = -1}); }, "create: -1 shards");
+  expect_here([] { KVStore::create("local", {.compress = "zip"}); }, "create: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART");
+  expect_here([] { KVStore::create("local", {.compress = "topk:2"}); }, "create: 'topk:2': a part above 0 and at most 0.5 is expected after topk:");
 }
 
 TEST(KVStoreErrors, Keys) {
