@@ -56,7 +56,7 @@ inline std::vector<std::string> run_job(const JobSetting& setting, const Program
       options.member.silence = setting.silence;
       options.member.beat = std::chrono::milliseconds(50);
       options.worker.consistency = parse_kind(setting.kind)->consistency;
-      options.worker.patience = std::chrono::milliseconds(100);
+      options.worker.patience = std::chrono::milliseconds(10);
       options.endpoint = [&](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> { return setting.endpoints(); };
       try {
         auto store = make_remote_store(options, setting.shards, compression_of(setting.compress), setting.whole_keys);
