@@ -125,6 +125,16 @@ void Dispatcher::recover(VariableReferences* variable, Forget forget) {
   submit(operation, lock);
 }
 
+// It holds the variable alone: nobody is told of the error before it counts.
+void Dispatcher::ask(VariableReferences* variable) {
+  Lock lock = locked();
+  wait_for_room(lock);
+  Operation& operation = new_operation({.name = "ask"});
+  operation.asks = true;
+  add_hold(operation, variable, true);
+  submit(operation, lock);
+}
+
 // Gives the operation its place in program order, and runs it if its turn has come and this thread may.
 void Dispatcher::submit(Operation& operation, Lock& lock) {
   operation.older = newest_;

@@ -37,6 +37,7 @@ class Dispatcher {
   void push(const Traits& traits, Variables reads, Variables mutates, Body&& body, bool asynchronous);
   void push_staged(const Traits& traits, const std::vector<Hold>& holds, uint32_t items, Body&& body);
   void recover(VariableReferences* variable, Forget forget);
+  void ask(VariableReferences* variable);
   absl::Status wait_for(VariableReferences* variable, bool write, bool tells);
   absl::Status wait_all();
   Engine::Untold untold();
@@ -98,6 +99,7 @@ class Dispatcher {
   void start_asynchronous(Operation& operation, Lock& lock);
   absl::Status call(Operation& operation, uint32_t end);
   void fail(Operation& operation, const absl::Status& status);
+  void count_failure(const absl::Status& status, uint64_t sequence, uint64_t told_as);
 
   const Engine::Options options_;
   const int64_t spin_;  // nanoseconds; 0 where there is one CPU

@@ -61,6 +61,10 @@ void Engine::recover(const Variable& variable, Forget forget) {
   if (!inherited()) dispatcher_->recover(variable.record_, forget);
 }
 
+void Engine::ask(const Variable& variable) {
+  if (!inherited()) dispatcher_->ask(variable.record_);
+}
+
 absl::Status Engine::wait(const Variable& variable, bool tells) {
   return inherited() ? lost_in_fork() : dispatcher_->wait_for(variable.record_, false, tells);
 }

@@ -58,6 +58,8 @@ struct Traits {
   bool anew = false;
   // It is an attempt: an error that it ends with is passing, wherever it comes from. Who takes it over carries a passing error, too.
   bool attempt = false;
+  // Nobody has asked for what it makes yet: an error that it ends with counts as a failure (in `wait_all`, `untold`) only from Engine::ask on.
+  bool unasked = false;
 };
 
 // Which error is taken off a variable, in program order, before an operation holds it.
@@ -154,6 +156,9 @@ class Engine {
 
   // Takes the error off a variable, in program order: operations pushed later run again.
   void recover(const Variable& variable, Forget forget = Forget::everything);
+
+  // The value of a variable that an operation made `unasked` is wanted now: an error that it carries counts, as of a failure at this place.
+  void ask(const Variable& variable);
 
   // Waits until every operation pushed before that mutates the variable has ended (`wait_idle`: and that reads it). Returns the
   // error that the variable carries. Called inside a body of this engine: FailedPrecondition.

@@ -68,9 +68,10 @@ struct Operation {
   Operation *older = nullptr, *newer = nullptr;
   Operation* next = nullptr;  // in the run of a ready queue, or in the list of free records
 
-  // A body, or a waiting thread; neither: nothing to run (recover).
+  // A body, or a waiting thread; neither: nothing to run (recover, ask).
   Body body;
   bool asynchronous = false;  // the body starts it, and its completion ends it
+  bool asks = false;          // without a body: an error of its variable begins to count
   Waiter* waiter = nullptr;
   int open_ends = 0;  // of a started asynchronous operation
 
@@ -120,7 +121,7 @@ struct Operation {
   void reset() {
     entries.clear();
     by_last.clear();
-    asynchronous = error_passes = false;
+    asynchronous = asks = error_passes = false;
     waiter = nullptr;
     items = 1;
     next_item = 0;

@@ -62,6 +62,7 @@ void Dispatcher::run(Operation& operation, Lock& lock) {
   bool leaves = false;
   while (!leaves) {
     operation.note_errors();
+    if (operation.asks && !operation.status.ok()) count_failure(operation.status, operation.sequence, operation.error_from);
     if (operation.asynchronous && operation.status.ok()) {
       start_asynchronous(operation, lock);
       break;
@@ -174,10 +175,15 @@ void Dispatcher::fail(Operation& operation, const absl::Status& status) {
   operation.status = absl::Status(status.code(), absl::StrCat(name, *name == '\0' ? "" : ": ", status.message()));
   operation.error_passes = false;  // it is its own
   operation.error_from = operation.sequence;
-  if (untold_.size() < Engine::kMostUntold) untold_.emplace_back(operation.sequence, detached(operation.status));
-  if (failed_sequence_ != 0 && failed_sequence_ < operation.sequence) return;
-  failed_sequence_ = operation.sequence;
-  first_error_ = operation.status;
+  if (!operation.traits.unasked) count_failure(operation.status, operation.sequence, operation.sequence);
+}
+
+// A failure at the place `sequence`; who is told of the error of operation `told_as` is told of it.
+void Dispatcher::count_failure(const absl::Status& status, uint64_t sequence, uint64_t told_as) {
+  if (untold_.size() < Engine::kMostUntold) untold_.emplace_back(told_as, detached(status));
+  if (failed_sequence_ != 0 && failed_sequence_ < sequence) return;
+  failed_sequence_ = sequence;
+  first_error_ = status;
 }
 
 }  // namespace mxc::engine

@@ -210,6 +210,32 @@ TEST_P(EveryEngine, WhatNobodyHasBeenToldOf) {
   EXPECT_EQ(engine_->untold().operations, 0u);
 }
 
+// What is made ahead and fails is no failure until somebody asks for it.
+TEST_P(EveryEngine, AnUnaskedFailureCountsWhenSomebodyAsks) {
+  Variable a = engine_->variable("a"), b = engine_->variable("b"), taken = engine_->variable("taken");
+  engine_->push({.name = "ahead", .unasked = true}, {}, {a, b}, [] { return absl::InternalError("x"); });
+  engine_->push({}, {a}, {taken}, ok);
+  EXPECT_EQ(engine_->untold().operations, 0u);
+  EXPECT_TRUE(engine_->wait_all().ok());
+  EXPECT_EQ(engine_->wait(taken, /*tells=*/false).message(), "ahead: x");  // the error is there all the same
+  engine_->ask(a);
+  EXPECT_EQ(engine_->untold().operations, 1u);
+  EXPECT_EQ(engine_->untold().oldest.message(), "ahead: x");
+  EXPECT_EQ(engine_->wait(taken).message(), "ahead: x");
+  EXPECT_EQ(engine_->untold().operations, 0u);
+  EXPECT_EQ(engine_->wait_all().message(), "ahead: x");
+  // Who waits after the question has been told, whether or not the question's turn had come.
+  engine_->ask(b);
+  EXPECT_EQ(engine_->wait(b).message(), "ahead: x");
+  EXPECT_EQ(engine_->untold().operations, 0u);
+  // What went well is no failure.
+  engine_->push({.unasked = true}, {}, {engine_->variable("c")}, ok);
+  Variable c = engine_->variable("c");
+  engine_->push({.unasked = true}, {}, {c}, ok);
+  engine_->ask(c);
+  EXPECT_EQ(engine_->untold().operations, 0u);
+}
+
 TEST_P(EveryEngine, WaitAllTellsTheOldestError) {
   for (int i = 0; i < 8; ++i) {
     engine_->push({.lane = static_cast<Lane>(3 - i % 4)}, {}, {engine_->variable("v")},

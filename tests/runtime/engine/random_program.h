@@ -23,7 +23,7 @@ namespace mxc::engine {
 
 struct Command {
   // renew: a variable's only handle is dropped, with operations of it queued, and another takes its place.
-  enum Kind { plain, asynchronous, staged, recover, nested, renew } kind;
+  enum Kind { plain, asynchronous, staged, recover, nested, renew, ask } kind;
   Traits traits;
   std::vector<size_t> reads, mutates;  // staged: reads[i] and mutates[i] are touched in item i
   bool fails, throws;                  // throws: fails by an exception
@@ -48,9 +48,11 @@ inline std::vector<Command> random_program(uint64_t seed, size_t variables, size
              : kind < 12 ? Command::staged
              : kind < 14 ? Command::nested
              : kind < 15 ? Command::renew
+             : kind < 17 ? Command::ask
                          : Command::plain;
     if (with_errors && random() % 12 == 0) c.kind = Command::recover;
-    c.traits = {"op", static_cast<Lane>(random() % kLanes), static_cast<int32_t>(random() % 5), random() % 3 == 0, random() % 6 == 0, random() % 4 == 0};
+    c.traits = {"op", static_cast<Lane>(random() % kLanes), static_cast<int32_t>(random() % 5), random() % 3 == 0, random() % 6 == 0, random() % 4 == 0,
+                random() % 3 == 0};
     c.reads = some_of(random, variables, 4);
     c.mutates = some_of(random, variables, 3);
     if (c.kind == Command::staged) {
@@ -62,7 +64,7 @@ inline std::vector<Command> random_program(uint64_t seed, size_t variables, size
       c.reads.assign(all.begin(), all.begin() + static_cast<long>(items));
       c.mutates.assign(all.begin() + static_cast<long>(items), all.begin() + static_cast<long>(2 * items));
     }
-    if (c.kind == Command::recover || c.kind == Command::renew) c.mutates = {random() % variables};
+    if (c.kind == Command::recover || c.kind == Command::renew || c.kind == Command::ask) c.mutates = {random() % variables};
     c.fails = with_errors && random() % 15 == 0;
     c.throws = random() % 2 == 0;
     c.fails_at = static_cast<uint32_t>(random() % (c.reads.size() + 1));
@@ -97,6 +99,7 @@ class Machine {
         });
       case Command::staged: return push_staged(c);
       case Command::recover: return engine_.recover(slots_[c.mutates[0]].variable, c.throws ? Forget::passing : Forget::everything);
+      case Command::ask: return engine_.ask(slots_[c.mutates[0]].variable);
       case Command::renew: {
         Slot& slot = slots_[c.mutates[0]];
         retired_.push_back(slot.value);
@@ -106,9 +109,9 @@ class Machine {
     }
   }
 
-  // Values and errors of all variables, once everything has ended, and the values of those that were dropped.
+  // Failures, and values and errors of all variables, once everything has ended, and the values of those that were dropped.
   std::vector<std::string> outcome() {
-    std::vector<std::string> result = {std::string(engine_.wait_all().message())};
+    std::vector<std::string> result = {std::to_string(engine_.untold().operations) + " failures", std::string(engine_.wait_all().message())};
     for (const Slot& slot : slots_) {
       const absl::Status status = engine_.wait(slot.variable);
       result.push_back(std::to_string(*slot.value) + " " + std::string(status.message()));

@@ -17,11 +17,11 @@ using ndarray::Access;
 
 std::vector<float> floats(const NDArray& x) { return x.to_vector<float>(); }
 
-// An operation that holds up `x` until `*go`.
+// An operation that holds up `x` until `*go`. Of another lane than arithmetic, which may have one thread alone.
 void hold_up(const NDArray& x, const std::atomic<bool>* go) {
   ndarray::View view = ndarray::view_of(x);
   ndarray::begin_write(*view.chunk);
-  engine::default_engine().push({.name = "hold up"}, {}, {view.chunk->variable}, [go]() -> absl::Status {
+  engine::default_engine().push({.name = "hold up", .lane = engine::Lane::io}, {}, {view.chunk->variable}, [go]() -> absl::Status {
     while (!go->load()) std::this_thread::yield();
     return absl::OkStatus();
   });
