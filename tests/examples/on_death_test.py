@@ -29,11 +29,11 @@ import safetensors_file  # noqa: E402
 
 # Messages, as in runtime/kv/wire.h.
 JOIN, SEALED, PEERS, LEAVE, OPENED, INIT, PUSH, RECEIVED, COMMITTED, PULL, VALUE, FINISH, ASK, VERSION = (
-    1, 3, 4, 10, 17, 20, 21, 22, 23, 26, 27, 28, 30, 31)
-POINTS = (("send", JOIN, 1), ("send", SEALED, 1), ("receive", PEERS, 1), ("send", OPENED, 2), ("receive", INIT, 1), ("receive", PUSH, 1),
-          ("receive", PUSH, 6), ("send", PUSH, 1), ("send", PUSH, 7), ("send", RECEIVED, 3), ("send", COMMITTED, 1), ("send", COMMITTED, 6),
-          ("receive", COMMITTED, 3), ("receive", PULL, 4), ("send", VALUE, 5), ("receive", VALUE, 6), ("send", FINISH, 1), ("send", LEAVE, 1),
-          ("send", ASK, 2), ("send", VERSION, 1))
+    1, 3, 4, 10, 17, 19, 21, 22, 23, 26, 27, 28, 30, 31)
+POINTS = (("send", JOIN, 1), ("send", SEALED, 1), ("receive", PEERS, 1), ("send", OPENED, 2), ("send", INIT, 2), ("receive", INIT, 1),
+          ("receive", PUSH, 1), ("receive", PUSH, 6), ("send", PUSH, 1), ("send", PUSH, 7), ("send", RECEIVED, 3), ("send", COMMITTED, 1),
+          ("send", COMMITTED, 6), ("receive", COMMITTED, 3), ("receive", PULL, 4), ("send", VALUE, 5), ("receive", VALUE, 6), ("send", FINISH, 1),
+          ("send", LEAVE, 1), ("send", ASK, 2), ("send", VERSION, 1))
 STEPS = 5
 SCHEDULER = "scheduler"
 

@@ -79,9 +79,9 @@ class ProcessReturnTest : public testing::Test {
 
   // Of both keys.
   static void wait(const std::function<void(uint32_t key, Done done)>& begin) {
-    std::array<std::promise<absl::Status>, 2> ends;
-    for (uint32_t key : {0u, 1u}) begin(key, [&ends, key](absl::Status status) { ends[key].set_value(std::move(status)); });
-    for (std::promise<absl::Status>& end : ends) {
+    const auto ends = std::make_shared<std::array<std::promise<absl::Status>, 2>>();  // outlives the calls that keep them
+    for (uint32_t key : {0u, 1u}) begin(key, [ends, key](absl::Status status) { (*ends)[key].set_value(std::move(status)); });
+    for (std::promise<absl::Status>& end : *ends) {
       const absl::Status status = end.get_future().get();
       EXPECT_TRUE(status.ok()) << status;
     }
