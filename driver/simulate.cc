@@ -99,6 +99,7 @@ absl::StatusOr<kv::SimulatedJob> jobOf(const SimulateOptions& options, const Sim
   job.network.processing = *processing;
   job.network.latency = *latency;
   job.compute = program.compute;
+  job.rules.bundle_below = kv::kBundleBelow;
   job.steps = options.steps;
   return job;
 }
@@ -133,7 +134,7 @@ absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, do
   std::map<uint32_t, uint32_t> read, made;  // buffer: key
   for (uint32_t key = 0; key < shared->size(); ++key) {
     const train::SharedKey& one = (*shared)[key];
-    program.keys.push_back({one.name, one.shape, one.dtype, one.beside});
+    program.keys.push_back({one.name, one.shape, one.dtype, one.beside, {}, one.alone});
     if (one.contribution == plan::kNone) continue;
     read[one.buffer] = key;
     made[one.contribution] = key;

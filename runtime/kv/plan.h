@@ -36,6 +36,9 @@ struct Key {
   bool alone = false;  // it is pushed in steps of its own: it is in no bundle
 };
 
+// Bytes below which the standard trainer's keys travel with their neighbours.
+inline constexpr int64_t kBundleBelow = 16 << 10;
+
 struct PlanRules {
   int64_t servers = 1;
   int64_t workers = 1;

@@ -56,7 +56,9 @@ class Simulation {
     for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk) machines_[0].worker->init(chunk, std::string(plan_.chunks[chunk].bytes, '\0'));
     for (uint32_t rank = 0; rank < machines_.size(); ++rank) {
       for (uint32_t key = 0; key < plan_.keys.size(); ++key)
-        if (plan_.keys[key].beside == plan::kNone) pull(rank, key, 0);
+        if (plan_.keys[key].beside == plan::kNone) expect(machines_[rank], key);
+      for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk)
+        if (plan_.keys[plan_.chunks[chunk].pieces.front().key].beside == plan::kNone) pull(rank, chunk, 0);
       go_on(rank);
     }
     while (!events_.empty() && failure_.ok()) {
@@ -91,7 +93,8 @@ class Simulation {
     std::vector<int64_t> pulled;        // by key: the steps in the value, as it has been asked for; -1: none yet
     std::vector<size_t> missing;        // by key: chunks that are pulled
     std::deque<std::pair<uint32_t, uint64_t>> waiting;  // pushes without room: key, step
-    std::map<uint64_t, std::pair<uint32_t, uint64_t>> tickets;
+    std::map<std::pair<uint32_t, uint64_t>, size_t> begun;               // by chunk and step: keys of a bundle that are there
+    std::map<uint64_t, std::pair<uint32_t, uint64_t>> tickets;           // of pulls: chunk, step
     uint64_t next_ticket = 1;
     // Its link and its processors: when they have time.
     double out_free = 0, in_free = 0, server_free = 0, worker_free = 0, wakes = kNever;
@@ -171,8 +174,9 @@ class Simulation {
     std::vector<Pulled> pulled;
     failure_ = machine.worker->receive(event.from, {event.header, event.payload}, as_time(now_), pulled);
     for (const Pulled& one : pulled) {
-      auto [key, step] = machine.tickets.extract(one.ticket).mapped();
-      if (--machine.missing[key] == 0) machine.pulled[key] = static_cast<int64_t>(step);
+      auto [chunk, step] = machine.tickets.extract(one.ticket).mapped();
+      for (const Piece& piece : plan_.chunks[chunk].pieces)
+        if (--machine.missing[piece.key] == 0) machine.pulled[piece.key] = static_cast<int64_t>(step);
     }
     while (!machine.waiting.empty() && has_room(machine, machine.waiting.front())) {
       auto [key, step] = machine.waiting.front();
@@ -206,20 +210,22 @@ class Simulation {
 
   void push_now(uint32_t rank, uint32_t key, uint64_t step) {
     Machine& machine = machines_[rank];
+    expect(machine, key);
     for (uint32_t chunk : plan_.of_key[key]) {
+      size_t& begun = machine.begun[{chunk, step}];
+      if (++begun < plan_.chunks[chunk].pieces.size()) continue;  // a bundle leaves with its last key
+      machine.begun.erase({chunk, step});
       for (uint32_t part = 0; part < machine.weights.size(); ++part)
         machine.worker->push(chunk, part, step, machine.weights[part], std::string(plan_.chunks[chunk].bytes, '\0'), plan_.chunks[chunk].priority);
+      pull(rank, chunk, step);
     }
-    pull(rank, key, step);
   }
 
-  void pull(uint32_t rank, uint32_t key, uint64_t step) {
+  void expect(Machine& machine, uint32_t key) { machine.missing[key] = plan_.of_key[key].size(); }
+  void pull(uint32_t rank, uint32_t chunk, uint64_t step) {
     Machine& machine = machines_[rank];
-    machine.missing[key] = plan_.of_key[key].size();
-    for (uint32_t chunk : plan_.of_key[key]) {
-      machine.tickets[machine.next_ticket] = {key, step};
-      machine.worker->pull(machine.next_ticket++, chunk, step);
-    }
+    machine.tickets[machine.next_ticket] = {chunk, step};
+    machine.worker->pull(machine.next_ticket++, chunk, step);
   }
 
   // Begins the next step of its computation, if what it reads is there.

@@ -13,8 +13,6 @@ namespace mxc::train {
 
 namespace {
 
-constexpr int64_t kBundleBelow = 16 << 10;  // bytes: smaller keys travel with their neighbours
-
 // Pushes are updates at once, on the thread that pushes. One thread pushes and pulls.
 class OwnExchange : public Exchange {
  public:
@@ -75,7 +73,7 @@ class JobExchange : public Exchange {
     rules.shards = shards;
     rules.consistency = kv::to_string(job_.consistency);
     rules.compression = job_.compression;
-    rules.bundle_below = kBundleBelow;
+    rules.bundle_below = kv::kBundleBelow;
     absl::StatusOr<kv::CommunicationPlan> plan = kv::make_plan(std::move(planned), rules);
     if (!plan.ok()) return plan.status();
     chunks_ = plan->chunks;

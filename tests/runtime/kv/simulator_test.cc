@@ -105,6 +105,19 @@ TEST(Simulator, SlowLinksCarryNothingTwice) {
   EXPECT_NEAR(step.sent, lower_bound, 0.02 * lower_bound);
 }
 
+// Small keys travel together: one message there and one back.
+TEST(Simulator, ABundleIsOneMessage) {
+  std::vector<Key> keys;
+  for (int i = 0; i < 8; ++i) keys.push_back({"small" + std::to_string(i), {256}, plan::DType::f32});
+  SimulatedJob job = job_of(2, layers(8, 0.0001));
+  const SimulatedStep alone = run(keys, job);
+  job.rules.bundle_below = 1 << 20;
+  const SimulatedStep bundled = run(keys, job);
+  EXPECT_NEAR(bundled.seconds, 16 * 0.0001 + 2 * 8 * 1024 / kBandwidth, 1e-8);
+  EXPECT_NEAR(bundled.sent, 8 * 1024, 1);
+  EXPECT_LT(bundled.messages * 4, alone.messages);
+}
+
 // A machine with several shards computes them one after the other and sends once.
 TEST(Simulator, ShardsOfAMachineShareItsLink) {
   SimulatedJob job = job_of(2, layers(1, 0.0025));
