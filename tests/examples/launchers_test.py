@@ -2,7 +2,7 @@
 
 Launchers that are not there are simulated by the variables that they set. A stand-in for ssh runs its command here, or in a network namespace.
 
-Usage: launchers_test.py ROOT BUILD [unittest arguments]. Tests of class OpenMpi are skipped where mpirun is not installed.
+Usage: launchers_test.py ROOT BUILD [unittest arguments]. Tests of OpenMpi and Slurm are skipped where those are not installed.
 """
 import contextlib
 import os
@@ -408,7 +408,7 @@ class Hosts(Programs):
         self.check_all_gone()
 
 
-class Namespaces(Programs):
+class Machines(Programs):
     """Three machines, as three network namespaces behind a bridge in a fourth, where the launcher is. What runs in them reaches nothing outside."""
     HOSTS = 3
 
@@ -440,6 +440,13 @@ class Namespaces(Programs):
         ssh.chmod(0o755)
         (cls.folder / "hosts").write_text("".join(f"10.77.0.{number}\n" for number in range(1, cls.HOSTS + 1)))
 
+    def keys(self):
+        """The file of the job's keys."""
+        path = self.folder / "job.keys"
+        if not path.exists():
+            subprocess.run([MXC, "keygen", path], check=True)
+        return str(path)
+
     def within(self, number, *command, variables=None, **more):
         return subprocess.Popen(["ip", "netns", "exec", self.name(number), *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env={**PLAIN, "TMPDIR": str(self.folder), **(variables or {})}, cwd=self.folder, **more)
@@ -449,6 +456,8 @@ class Namespaces(Programs):
         self.assertEqual(job.returncode, code, out + errors)
         return out, errors
 
+
+class Namespaces(Machines):
     def launch(self, *arguments):
         return self.within(0, MXC, "launch", "-H", "hosts", "--ssh", "./ssh", *arguments)
 
@@ -478,10 +487,7 @@ class Namespaces(Programs):
 
     def by_variables(self, variables, keys=True):
         """A process on each machine."""
-        path = self.folder / "job.keys"
-        if not path.exists():
-            subprocess.run([MXC, "keygen", path], check=True)
-        more = {"MXC_KEYS": str(path)} if keys else {}
+        more = {"MXC_KEYS": self.keys()} if keys else {}
         return [self.within(rank + 1, self.program, 10, variables={**variables(rank), **more}) for rank in range(self.HOSTS)]
 
     def check_variables(self, variables):
@@ -504,7 +510,7 @@ class Namespaces(Programs):
         def place(rank):
             return {"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(rank), "DMLC_NUM_WORKER": "3", "DMLC_PS_ROOT_URI": "10.77.0.1", "DMLC_PS_ROOT_PORT": "9091"}
         jobs = self.by_variables(place)
-        scheduler = self.within(1, self.program, 10, variables={**place(0), "DMLC_ROLE": "scheduler", "MXC_KEYS": str(self.folder / "job.keys")})
+        scheduler = self.within(1, self.program, 10, variables={**place(0), "DMLC_ROLE": "scheduler", "MXC_KEYS": self.keys()})
         for rank, job in enumerate(jobs):
             self.assertIn(f"rank {rank} of 3: 30\n", self.finished(job)[0])
         self.finished(scheduler)
@@ -532,6 +538,133 @@ class Namespaces(Programs):
         for rank, job in enumerate((first, second)):
             self.assertIn(f"rank {rank} of 2: 20\n", self.finished(job)[0])
         self.check_nothing_is_left()
+
+
+@unittest.skipUnless(all(shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("slurmctld", "slurmd", "srun", "munged")),
+                     "SKIPPED: Slurm is not installed (Debian's packages slurmctld, slurmd, slurm-client, munge)")
+class Slurm(Machines):
+    """A real Slurm of three nodes, of which each knows the names of all."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        home = cls.folder / "slurm"
+        for folder in (home, home / "state", *(home / f"spool{number}" for number in range(1, cls.HOSTS + 1))):
+            folder.mkdir(mode=0o700)
+        nodes = [f"node{number}" for number in range(1, cls.HOSTS + 1)]
+        (home / "hosts").write_text("127.0.0.1 localhost\n10.77.0.100 control\n" + "".join(f"10.77.0.{number} node{number}\n" for number in range(1, cls.HOSTS + 1)))
+        (home / "key").write_bytes(os.urandom(1024))
+        (home / "key").chmod(0o400)
+        (home / "slurm.conf").write_text(f"""ClusterName=mxc
+SlurmctldHost=control(10.77.0.100)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={home}/munge.socket
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+StateSaveLocation={home}/state
+SlurmdSpoolDir={home}/spool%n
+SlurmctldPidFile={home}/control.pid
+SlurmdPidFile={home}/%n.pid
+SlurmctldLogFile={home}/control.log
+SlurmdLogFile={home}/%n.log
+""" + "".join(f"NodeName={node} NodeAddr=10.77.0.{number} CPUs=1 State=UNKNOWN\n" for number, node in enumerate(nodes, 1)) +
+                                         "PartitionName=all Nodes=ALL Default=YES State=UP\n")
+        for number, node in enumerate(nodes, 1):
+            (home / f"spool{number}").rename(home / f"spool{node}")
+        cls.home = home
+        cls.daemon(0, "munged", "--foreground", "--force", f"--key-file={home}/key", f"--socket={home}/munge.socket", f"--pid-file={home}/munge.pid",
+                   f"--log-file={home}/munge.log", f"--seed-file={home}/munge.seed")
+        cls.wait_for("munged", (home / "munge.socket").exists)
+        cls.daemon(0, "slurmctld", "-D", "-f", home / "slurm.conf")
+        for number, node in enumerate(nodes, 1):
+            cls.daemon(number, "slurmd", "-D", "-N", node, "-f", home / "slurm.conf")
+
+    def setUp(self):
+        """Nodes may still be busy with the end of the job before."""
+        self.wait_for("three idle nodes", lambda: self.sinfo().count("idle") == self.HOSTS)
+
+    @classmethod
+    def sinfo(cls):
+        return subprocess.run(cls.words(0, "sinfo", "-h", "-N", "-o", "%n %t"), capture_output=True, text=True, timeout=LIMIT, env=cls.variables()).stdout
+
+    @classmethod
+    def variables(cls):
+        return {**PLAIN, "SLURM_CONF": str(cls.home / "slurm.conf"), "TMPDIR": str(cls.folder), "PATH": os.environ["PATH"] + ":/usr/sbin"}
+
+    @classmethod
+    def words(cls, number, *command):
+        """In the network of a machine, under its name, with the names of all."""
+        host = f"node{number}" if number else "control"
+        return ["nsenter", f"--net=/run/netns/{cls.name(number)}", "unshare", "--mount", "--uts", "sh", "-c",
+                'mount --bind "$0" /etc/hosts && hostname "$1" && shift && exec "$@"', str(cls.home / "hosts"), host, *map(str, command)]
+
+    @classmethod
+    def daemon(cls, number, *command):
+        process = subprocess.Popen(cls.words(number, *command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=cls.variables())
+        cls.addClassCleanup(cls.end, process)
+
+    @staticmethod
+    def end(process):
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    @classmethod
+    def wait_for(cls, what, condition):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{what}: not within {LIMIT} s; {cls.said()}")
+            time.sleep(0.1)
+
+    @classmethod
+    def said(cls):
+        """What Slurm has to say for itself."""
+        return cls.sinfo() + "".join(f"{path.name}: {path.read_text()[-2000:]}" for path in sorted(cls.home.glob("*.log")))
+
+    def srun(self, *command, code=0, keys=True):
+        more = {"MXC_KEYS": self.keys()} if keys else {}
+        try:
+            result = subprocess.run(self.words(0, "srun", "--overcommit", *command), capture_output=True, text=True, timeout=LIMIT,
+                                    env={**self.variables(), **more}, cwd=self.folder)
+        except subprocess.TimeoutExpired as late:
+            self.fail(f"srun has not ended within {LIMIT} s; {late.stdout} {late.stderr} {self.said()}")
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def test_three_nodes(self):
+        shown = sorted(line for line in self.srun("-N3", self.program, 10).stdout.splitlines() if " of " in line)
+        self.assertEqual(shown, [f"rank {rank} of 3: 30" for rank in range(3)])
+
+    def test_one_node(self):
+        """Without keys: through a file of the user's."""
+        shown = sorted(line for line in self.srun("-N1", "-n2", self.program, 10, keys=False).stdout.splitlines() if " of " in line)
+        self.assertEqual(shown, [f"rank {rank} of 2: 20" for rank in range(2)])
+
+    def test_a_death_ends_all(self):
+        """srun lets the others run on: they end by themselves."""
+        job = subprocess.Popen(self.words(0, "srun", "--overcommit", "-N3", self.program, 10**9), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**self.variables(), "MXC_KEYS": self.keys()}, cwd=self.folder)
+        try:
+            self.assertEqual(sorted(job.stdout.readline() for _ in range(3)), [f"rank {rank} has begun\n" for rank in range(3)])
+            victim = next(p for p in processes_of(self.program) if b"SLURM_PROCID=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+            os.kill(victim, signal.SIGKILL)
+            _, errors = job.communicate(timeout=LIMIT)
+        finally:
+            job.kill()
+        self.assertNotEqual(job.returncode, 0)
+        self.assertEqual(len(re.findall(rf"rank 1 \(host node2, process {victim}\) is gone: its connection has ended", errors)), 2, errors)
+        self.check_nothing_is_left()
+
+    def test_without_keys(self):
+        errors = self.srun("-N3", self.program, 10, code=1, keys=False).stderr
+        self.assertRegex(errors, r"refusing to meet at node1:2\d{4}, where other machines can connect, without keys")
 
 
 if __name__ == "__main__":
