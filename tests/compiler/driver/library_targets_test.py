@@ -66,6 +66,7 @@ class Targets(unittest.TestCase):
         self.assertLessEqual(undefined, {"memcpy", "memmove", "memset", "__aeabi_memcpy", "__aeabi_memcpy4", "__aeabi_memcpy8", "__aeabi_memmove",
                                          "__aeabi_memmove4", "__aeabi_memset", "__aeabi_memclr", "__aeabi_memclr4", "__aeabi_memclr8",
                                          "__aeabi_uldivmod", "__aeabi_ldivmod"})
+        self.assertLess(int(re.search(r"#define LENET_STACK_BYTES (\d+)", (folder / "lenet.h").read_text())[1]), 80 << 10)
         described = run(LLVM + "llvm-readelf", "-h", "-A", "liblenet.a", cwd=folder).stdout
         self.assertIn("Machine:                           ARM", described)
         self.assertIn("Microcontroller", described)
