@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "llvm/ADT/SCCIterator.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -39,23 +38,16 @@ struct llvm::GraphTraits<mxc::codegen::Node*> {
 namespace mxc::codegen {
 namespace {
 
-// Lines "kernels:lenet_run<tab>120<tab>static", where "kernels" is the module's name.
-llvm::Expected<llvm::StringMap<uint64_t>> readFrames(const std::string& path, llvm::StringRef module) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file) return llvm::createStringError(file.getError(), "%s: %s", path.c_str(), file.getError().message().c_str());
-  llvm::StringMap<uint64_t> frames;
-  llvm::SmallVector<llvm::StringRef> lines, fields;
-  (*file)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef line : lines) {
-    fields.clear();
-    line.split(fields, '\t');
-    uint64_t bytes = 0;
-    if (fields.size() != 3 || fields[1].getAsInteger(10, bytes)) return llvm::createStringError("a frame's size is not told as expected: " + line);
-    if (fields[2] != "static") return llvm::createStringError("the frame of " + fields[0] + " has no fixed size");
-    if (!fields[0].consume_front(module) || !fields[0].consume_front(":")) return llvm::createStringError("whose frame it is is not told: " + line);
-    frames[fields[0]] = bytes;
-  }
-  return frames;
+// A function's frame, from lines "kernels:lenet_run<tab>120<tab>static", where "kernels" is the module's name. A line break stands before the first
+// one, too. Names may be any text: they are looked up rather than read.
+llvm::Expected<uint64_t> frameOf(const llvm::Function& function, llvm::StringRef frames) {
+  std::string name = (function.getParent()->getName() + ":" + function.getName()).str(), line = "\n" + name + "\t";
+  const size_t at = frames.find(line);
+  if (at == llvm::StringRef::npos) return llvm::createStringError("the frame of " + name + " is not told");
+  llvm::StringRef rest = frames.substr(at + line.size());
+  uint64_t bytes = 0;
+  if (rest.consumeInteger(10, bytes) || !rest.starts_with("\tstatic\n")) return llvm::createStringError("the frame of " + name + " has no fixed size");
+  return bytes;
 }
 
 void addCallees(const llvm::Function& function, std::map<const llvm::Function*, Node>& nodes) {
@@ -78,14 +70,15 @@ void addCallees(const llvm::Function& function, std::map<const llvm::Function*, 
 }  // namespace
 
 llvm::Expected<uint64_t> stackNeed(const llvm::Module& module, const std::string& frames, uint64_t nesting) {
-  auto sizes = readFrames(frames, module.getName());
-  if (!sizes) return sizes.takeError();
+  auto file = llvm::MemoryBuffer::getFile(frames);
+  if (!file) return llvm::createStringError(file.getError(), "%s: %s", frames.c_str(), file.getError().message().c_str());
+  const std::string told = "\n" + (*file)->getBuffer().str();
   std::map<const llvm::Function*, Node> nodes;
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    auto size = sizes->find(function.getName());
-    if (size == sizes->end()) return llvm::createStringError("the frame of " + function.getName() + " is not told");
-    nodes[&function].frame = size->second + kBesideFrame;
+    auto frame = frameOf(function, told);
+    if (!frame) return frame.takeError();
+    nodes[&function].frame = *frame + kBesideFrame;
   }
   Node root;
   for (auto& [function, node] : nodes) {
