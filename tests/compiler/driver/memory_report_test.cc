@@ -31,6 +31,8 @@ class Report : public testing::Test {
     uint32_t d = builder_.buffer({.name = "d", .dims = {16}, .offset = 768});
     uint32_t y = builder_.buffer({.name = "y", .dims = {2}, .space = plan::Space::io, .role = plan::Role::output});
     builder_.begin_graph("train", plan::GraphKind::train, 0);
+    builder_.input(x);
+    builder_.output(y);
     builder_.step({.name = "first", .kernel = kernel, .args = {in(x), out(a), out(d)}});
     builder_.step({.name = "second", .kernel = kernel, .args = {in(a), out(b)}});
     builder_.step({.name = "third", .kernel = kernel, .args = {in(b), out(c)}});
