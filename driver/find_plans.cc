@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/files.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace mxc::driver {
@@ -30,6 +31,20 @@ std::vector<AlignedPlan> findPlans(std::string_view bytes) {
     if (AlignedPlan plan = planAt(file, at); plan.status().ok()) plans.push_back(std::move(plan));
   auto name = [](const AlignedPlan& plan) { return llvm::StringRef(plan.view().find_fact("model") ? plan.view().find_fact("model") : ""); };
   std::stable_sort(plans.begin(), plans.end(), [&](const AlignedPlan& a, const AlignedPlan& b) { return name(a) < name(b); });
+  return plans;
+}
+
+std::vector<AlignedPlan> readPlans(const std::string& path, DiagnosticPrinter& printer) {
+  frontend::Diagnostic diagnostic;
+  diagnostic.place.file = path;
+  auto file = readWholeFile(path);
+  if (!file) {
+    diagnostic.message = llvm::toString(file.takeError());
+    return printer.print(diagnostic), std::vector<AlignedPlan>();
+  }
+  std::vector<AlignedPlan> plans = findPlans(*file);
+  diagnostic.message = "there is no program compiled by this version of mxc in this file";
+  if (plans.empty()) printer.print(diagnostic);
   return plans;
 }
 

@@ -7,7 +7,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "driver/files.h"
 #include "driver/find_plans.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -157,17 +156,12 @@ absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, do
 }
 
 void simulate(const SimulateOptions& options, DiagnosticPrinter& printer) {
-  frontend::Diagnostic diagnostic;
-  diagnostic.place.file = options.program;
-  auto file = readWholeFile(options.program);
-  if (!file) {
-    diagnostic.message = llvm::toString(file.takeError());
-    return printer.print(diagnostic);
-  }
-  const std::vector<AlignedPlan> plans = findPlans(*file);
-  if (plans.size() != 1) {
-    diagnostic.message = plans.empty() ? "there is no program compiled by this version of mxc in this file"
-                                       : "a program with a main of its own decides by itself what it exchanges";
+  const std::vector<AlignedPlan> plans = readPlans(options.program, printer);
+  if (plans.empty()) return;
+  if (plans.size() > 1) {
+    frontend::Diagnostic diagnostic;
+    diagnostic.place.file = options.program;
+    diagnostic.message = "a program with a main of its own decides by itself what it exchanges";
     return printer.print(diagnostic);
   }
   auto seconds = parseDuration(options.compute);

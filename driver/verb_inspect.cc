@@ -4,7 +4,6 @@
 
 #include "driver/command_line.h"
 #include "driver/diagnostics.h"
-#include "driver/files.h"
 #include "driver/find_plans.h"
 #include "driver/library_summary.h"
 #include "driver/plan_text.h"
@@ -41,18 +40,8 @@ struct InspectOptions {
 };
 
 void inspect(const InspectOptions& options, DiagnosticPrinter& printer) {
-  frontend::Diagnostic diagnostic;
-  diagnostic.place.file = options.path;
-  auto file = readWholeFile(options.path);
-  if (!file) {
-    diagnostic.message = llvm::toString(file.takeError());
-    return printer.print(diagnostic);
-  }
-  std::vector<AlignedPlan> plans = findPlans(*file);
-  if (plans.empty()) {
-    diagnostic.message = "there is no program compiled by this version of mxc in this file";
-    return printer.print(diagnostic);
-  }
+  const std::vector<AlignedPlan> plans = readPlans(options.path, printer);
+  if (plans.empty()) return;
   llvm::outs() << (options.json ? jsonOf(plans) : textOf(plans, options.text));
 }
 

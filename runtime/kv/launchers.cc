@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/core/fnv.h"
 #include "runtime/io/printable.h"
 #include "runtime/kv/wire.h"
 
@@ -224,11 +225,7 @@ std::string first_host(const std::string& list) {
   return absl::StrCat(list.substr(0, open), list.substr(open + 1, end - open - 1), behind);
 }
 
-uint64_t agreed_number(const std::string& text) {
-  uint64_t number = 0xcbf29ce484222325u;
-  for (unsigned char c : text) number = (number ^ c) * 0x100000001b3u;
-  return number;
-}
+uint64_t agreed_number(const std::string& text) { return core::fnv(core::kFnv, text.data(), text.size()); }
 
 absl::StatusOr<int64_t> number_in(const Environment& environment, const char* name, int64_t most) {
   const char* value = environment(name);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/core/fnv.h"
 #include "runtime/core/plan_sizes.h"
 #include "runtime/io/printable.h"
 #include "runtime/kv/tree.h"
@@ -162,9 +163,7 @@ uint64_t hash_of(const CommunicationPlan& plan) {
       absl::StrAppend(&text, " ", piece.key, ":", piece.first, "+", piece.count, "@", piece.at);
     absl::StrAppend(&text, "\n");
   }
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3u;
-  return hash;
+  return core::fnv(core::kFnv, text.data(), text.size());
 }
 
 }  // namespace

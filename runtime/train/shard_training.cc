@@ -2,9 +2,7 @@
 #include "runtime/train/shard_training.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +10,7 @@
 #include "runtime/core/layout.h"
 #include "runtime/io/program_tensors.h"
 #include "runtime/kv/add.h"
+#include "runtime/kv/answer.h"
 
 namespace mxc::train {
 
@@ -23,30 +22,6 @@ std::vector<char> bytes_of(const std::vector<T>& numbers) {
   if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
   return bytes;
 }
-
-// A call of the exchange, as an answer that is waited for.
-class Answer {
- public:
-  kv::Done done() {
-    return [this](absl::Status status) {
-      std::lock_guard lock(mutex_);
-      status_ = std::move(status);
-      there_ = true;
-      changed_.notify_all();
-    };
-  }
-  absl::Status wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return there_; });
-    return status_;
-  }
-
- private:
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  bool there_ = false;
-  absl::Status status_;
-};
 
 // A completion that can be copied, as a function must be.
 kv::Done ends(engine::Completion completion) {
@@ -214,7 +189,7 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::find_place() {
   for (uint32_t key = 0; key < keys_.size(); ++key) {
     if (!has_tensor(key) && key != measures_) continue;
     uint64_t steps = 0;
-    Answer answer;
+    kv::Answer answer;
     exchange_->ask(key, &steps, answer.done());
     if (absl::Status status = answer.wait(); !status.ok()) return status;
     place.steps = std::min(place.steps, steps);
@@ -335,13 +310,13 @@ void ShardTraining::queue_gate() {
 absl::Status ShardTraining::push_now(uint32_t key, const std::vector<std::vector<char>>& parts, const std::vector<uint32_t>& weights) {
   std::vector<kv::PartOfKey> given;
   for (size_t part = 0; part < parts.size(); ++part) given.push_back({parts[part].data(), weights[part]});
-  Answer answer;
+  kv::Answer answer;
   exchange_->push(key, ++steps_[key], std::move(given), /*priority=*/1, answer.done());
   return answer.wait();
 }
 
 absl::Status ShardTraining::pull_now(uint32_t key, uint64_t step, char* target) {
-  Answer answer;
+  kv::Answer answer;
   exchange_->pull(key, step, target, answer.done());
   return answer.wait();
 }

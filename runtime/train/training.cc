@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/core/fnv.h"
 #include "runtime/core/layout.h"
 #include "runtime/io/atomic_file.h"
 #include "runtime/io/initial_files.h"
@@ -35,13 +36,6 @@ namespace {
 
 constexpr int64_t kDefaultEpochs = 10;
 constexpr int64_t kLookedAt = 16;  // samples by which processes tell that their data are the same
-
-// FNV-1a, over what has been mixed before and some bytes.
-constexpr uint64_t kFnv = 0xcbf29ce484222325u;
-uint64_t mixed(uint64_t hash, const void* bytes, size_t size) {
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3u;
-  return hash;
-}
 
 class Training {
  public:
@@ -292,8 +286,8 @@ absl::Status Training::start_state() {
 
 // What decides the course of a training, and the samples themselves as far as a few of them tell.
 absl::StatusOr<Agreement> Training::agreement() const {
-  uint64_t program = kFnv, data = kFnv, settings = kFnv;
-  program = mixed(program, model_->program().plan, model_->program().plan_bytes);
+  uint64_t program = core::kFnv, data = core::kFnv, settings = core::kFnv;
+  program = core::fnv(program, model_->program().plan, model_->program().plan_bytes);
   const io::Dataset& dataset = *data_.train;
   std::vector<int64_t> rows;
   for (int64_t i = 0; i < kLookedAt; ++i) rows.push_back(i * (dataset.count() - 1) / (kLookedAt - 1));
@@ -302,11 +296,11 @@ absl::StatusOr<Agreement> Training::agreement() const {
     std::vector<char> bytes(static_cast<size_t>(form.elements() * core::dtype_bytes(form.dtype)) * rows.size());
     absl::Status status = dataset.read(static_cast<int>(field), rows.data(), static_cast<int64_t>(rows.size()), bytes.data());
     if (!status.ok()) return status;
-    data = mixed(data, bytes.data(), bytes.size());
+    data = core::fnv(data, bytes.data(), bytes.size());
   }
   std::string text = absl::StrCat(progress_.schedule, " ", progress_.warmup, " ", options_.steps, " ", options_.checkpoint_dir.empty());
   for (const auto& [name, value] : progress_.hypers) absl::StrAppendFormat(&text, " %s %a", name, value);
-  settings = mixed(settings, text.data(), text.size());
+  settings = core::fnv(settings, text.data(), text.size());
   return Agreement{{"the program (a number for it)", static_cast<int64_t>(program >> 1)},
                    {"the number of training samples", progress_.samples},
                    {"the data (a number for some samples)", static_cast<int64_t>(data >> 1)},

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runtime/core/fnv.h"
+
 namespace mxc::train {
 
 namespace {
@@ -33,11 +35,10 @@ absl::Status WholeUpdate::finish() {
 }
 
 uint64_t WholeUpdate::state_hash() const {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  uint64_t hash = core::kFnv;
   for (const plan::Binding& slot : model_->view().optimizer_slots()) {
     const plan::Buffer& buffer = model_->view().buffer(slot.buffer);
-    const auto* bytes = static_cast<const unsigned char*>(model_->storage().address(buffer));
-    for (uint64_t i = 0; i < buffer.bytes; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    hash = core::fnv(hash, model_->storage().address(buffer), buffer.bytes);
   }
   return hash;
 }

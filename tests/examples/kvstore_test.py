@@ -20,6 +20,7 @@ DIGITS = ROOT / "examples/data/digits.csv.gz"
 SOON = 20  # seconds: 5 are promised to a machine that does nothing else
 sys.path.insert(0, str(ROOT / "tests"))
 import safetensors_file  # noqa: E402
+from processes import process_with, processes_of  # noqa: E402
 
 LONELY = "#include <mxc/mxc.h>\nint main() { mxc::NDArray::zeros({2}).wait(); }\n"
 
@@ -52,18 +53,6 @@ int main(int argc, char** argv) {
               static_cast<int>(kv.first_shard() + kv.own_shards()), static_cast<int>(kv.shards()), sum[1].item<float>());
 }
 """
-
-
-def processes_of(program):
-    """Those that run it."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and os.readlink(entry / "exe") == str(program):
-                found.append(int(entry.name))
-        except OSError:
-            pass
-    return found
 
 
 class Launch(unittest.TestCase):
@@ -133,7 +122,7 @@ class Launch(unittest.TestCase):
         try:
             while not job.stdout.readline().startswith("[0] epoch 1:"):
                 self.assertIsNone(job.poll())
-            victim = next(p for p in processes_of(program) if who + b"\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+            victim = process_with(program, who)
             began = time.monotonic()
             os.kill(victim, send)
             _, errors = job.communicate(timeout=60)

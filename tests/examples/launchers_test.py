@@ -19,6 +19,9 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(ROOT / "tests"))
+from processes import process_with, processes_of  # noqa: E402
+
 MXC = BUILD / "bin/mxc"
 PLUGIN = BUILD / "lib/mxc/libmxc_mpi.so"
 LIMIT = 120  # seconds after which a process hangs
@@ -54,18 +57,6 @@ echo "$1" >>"$(dirname "$0")/asked"
 [ "$1" = gone ] && exit 255
 cd / && exec sh -c "$2"
 """
-
-
-def processes_of(program):
-    """Those that run it."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and os.readlink(entry / "exe") == str(program):
-                found.append(int(entry.name))
-        except OSError:
-            pass
-    return found
 
 
 @contextlib.contextmanager
@@ -290,7 +281,7 @@ class OpenMpi(Programs):
                                stderr=subprocess.DEVNULL, text=True, env={**PLAIN, "TMPDIR": str(self.folder)})
         try:
             self.assertRegex(job.stdout.readline(), "has begun")
-            victim = next(p for p in processes_of(self.program) if b"OMPI_COMM_WORLD_RANK=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+            victim = process_with(self.program, b"OMPI_COMM_WORLD_RANK=1")
             os.kill(victim, signal.SIGKILL)
             job.communicate(timeout=LIMIT)
         finally:
@@ -367,7 +358,7 @@ class Hosts(Programs):
 
     def test_a_death_ends_all(self):
         job = self.start("./counts", 10**9)
-        victim = next(p for p in processes_of(self.program) if b"MXC_RANK=2\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+        victim = process_with(self.program, b"MXC_RANK=2")
         os.kill(victim, signal.SIGKILL)
         _, errors = job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 128 + 9)
@@ -479,7 +470,7 @@ class Namespaces(Machines):
         job = self.launch("./counts", 10**9)
         begun = sorted(job.stdout.readline() for _ in range(3))
         self.assertEqual(begun, [f"[{rank}] rank {rank} has begun\n" for rank in range(3)])
-        victim = next(p for p in processes_of(self.program) if b"MXC_RANK=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+        victim = process_with(self.program, b"MXC_RANK=1")
         os.kill(victim, signal.SIGKILL)
         _, errors = self.finished(job, 128 + 9)
         self.assertIn("mxc: error: rank 1 (host 10.77.0.2) was ended by signal 9 (Killed)\n", errors)
@@ -653,7 +644,7 @@ SlurmdLogFile={home}/%n.log
                                env={**self.variables(), "MXC_KEYS": self.keys()}, cwd=self.folder)
         try:
             self.assertEqual(sorted(job.stdout.readline() for _ in range(3)), [f"rank {rank} has begun\n" for rank in range(3)])
-            victim = next(p for p in processes_of(self.program) if b"SLURM_PROCID=1\0" in pathlib.Path(f"/proc/{p}/environ").read_bytes())
+            victim = process_with(self.program, b"SLURM_PROCID=1")
             os.kill(victim, signal.SIGKILL)
             _, errors = job.communicate(timeout=LIMIT)
         finally:

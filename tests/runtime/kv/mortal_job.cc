@@ -7,17 +7,16 @@
 #include <unistd.h>
 
 #include <array>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "runtime/kv/answer.h"
 #include "runtime/kv/identity.h"
 #include "runtime/kv/join.h"
 #include "runtime/kv/process.h"
@@ -61,30 +60,6 @@ class MortalTransport : public Transport {
 
   const std::unique_ptr<Transport> inner_;
   std::vector<Point> points_;
-};
-
-// Waits for an answer.
-class Answer {
- public:
-  Done done() {
-    return [this](absl::Status status) {
-      std::lock_guard lock(mutex_);
-      status_ = std::move(status);
-      there_ = true;
-      changed_.notify_all();
-    };
-  }
-  absl::Status wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return there_; });
-    return status_;
-  }
-
- private:
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  bool there_ = false;
-  absl::Status status_;
 };
 
 // ---- What is computed: two values, of which the second is cut into chunks on all servers. A contribution depends on both.
