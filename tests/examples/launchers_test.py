@@ -20,6 +20,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(ROOT / "tests"))
+from namespaces import Network  # noqa: E402
 from processes import process_with, processes_of  # noqa: E402
 
 MXC = BUILD / "bin/mxc"
@@ -400,36 +401,18 @@ class Hosts(Programs):
 
 
 class Machines(Programs):
-    """Three machines, as three network namespaces behind a bridge in a fourth, where the launcher is. What runs in them reaches nothing outside."""
+    """Three machines; the launcher is on one more."""
     HOSTS = 3
-
-    @classmethod
-    def ip(cls, *words):
-        subprocess.run(["ip", *map(str, words)], check=True, timeout=LIMIT)
-
-    @classmethod
-    def name(cls, number):
-        return f"mxc{os.getpid()}-{number}"
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        for number in range(cls.HOSTS + 1):
-            cls.addClassCleanup(subprocess.run, ["ip", "netns", "delete", cls.name(number)], stderr=subprocess.DEVNULL)
-            cls.ip("netns", "add", cls.name(number))
-            cls.ip("-n", cls.name(number), "link", "set", "lo", "up")
-        cls.ip("-n", cls.name(0), "link", "add", "bridge", "type", "bridge")
-        cls.ip("-n", cls.name(0), "address", "add", "10.77.0.100/24", "dev", "bridge")
-        cls.ip("-n", cls.name(0), "link", "set", "bridge", "up")
-        for number in range(1, cls.HOSTS + 1):
-            cls.ip("-n", cls.name(0), "link", "add", f"to{number}", "type", "veth", "peer", "name", "eth0", "netns", cls.name(number))
-            cls.ip("-n", cls.name(0), "link", "set", f"to{number}", "master", "bridge", "up")
-            cls.ip("-n", cls.name(number), "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
-            cls.ip("-n", cls.name(number), "link", "set", "eth0", "up")
+        cls.network = Network(f"mxc{os.getpid()}", cls.HOSTS)
+        cls.addClassCleanup(cls.network.close)
         ssh = cls.folder / "ssh"
-        ssh.write_text(f'#!/bin/sh\ncd / && exec ip netns exec mxc{os.getpid()}-"${{1##*.}}" sh -c "$2"\n')
+        ssh.write_text(f'#!/bin/sh\ncd / && exec ip netns exec {cls.network.prefix}-"${{1##*.}}" sh -c "$2"\n')
         ssh.chmod(0o755)
-        (cls.folder / "hosts").write_text("".join(f"10.77.0.{number}\n" for number in range(1, cls.HOSTS + 1)))
+        (cls.folder / "hosts").write_text("".join(f"{cls.network.address(number)}\n" for number in range(1, cls.HOSTS + 1)))
 
     def keys(self):
         """The file of the job's keys."""
@@ -439,7 +422,7 @@ class Machines(Programs):
         return str(path)
 
     def within(self, number, *command, variables=None, **more):
-        return subprocess.Popen(["ip", "netns", "exec", self.name(number), *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        return subprocess.Popen(self.network.within(number, *command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env={**PLAIN, "TMPDIR": str(self.folder), **(variables or {})}, cwd=self.folder, **more)
 
     def finished(self, job, code=0):
@@ -589,7 +572,7 @@ SlurmdLogFile={home}/%n.log
     def words(cls, number, *command):
         """In the network of a machine, under its name, with the names of all."""
         host = f"node{number}" if number else "control"
-        return ["nsenter", f"--net=/run/netns/{cls.name(number)}", "unshare", "--mount", "--uts", "sh", "-c",
+        return ["nsenter", f"--net=/run/netns/{cls.network.name(number)}", "unshare", "--mount", "--uts", "sh", "-c",
                 'mount --bind "$0" /etc/hosts && hostname "$1" && shift && exec "$@"', str(cls.home / "hosts"), host, *map(str, command)]
 
     @classmethod
