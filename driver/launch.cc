@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -18,6 +18,7 @@
 #include "driver/files.h"
 #include "driver/hosts_file.h"
 #include "driver/remote.h"
+#include "driver/state_folders.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -70,6 +71,8 @@ class StopSignals {
 };
 
 class Job {
+  using OnDeath = LaunchOptions::OnDeath;
+
  public:
   Job(const LaunchOptions& options, DiagnosticPrinter& printer) : options_(options), printer_(printer) {}
   ~Job() {
@@ -84,13 +87,7 @@ class Job {
 
   int run() {
     if (!work_.error().empty()) return fail(Fault::input, work_.error());
-    if (!find_hosts() || !check_program() || !check_state() || !make_keys()) return printer_.exitCode();
-    address_ = start_scheduler(listening());
-    if (address_.empty()) return printer_.exitCode();
-    for (int rank = 0; rank < count_; ++rank) {
-      workers_.emplace_back();
-      if (!start_worker(rank)) return printer_.exitCode();
-    }
+    if (!find_hosts() || !check_program() || !open_state() || !make_keys() || !start_all()) return printer_.exitCode();
     watch();
     return exit_code_;
   }
@@ -104,6 +101,7 @@ class Job {
   bool find_hosts() {
     count_ = options_.workers;
     const absl::Status status = options_.hosts_file.empty() ? absl::OkStatus() : read_hosts();
+    began_with_ = count_;
     if (!status.ok()) fail(Fault::input, std::string(status.message()));
     return status.ok();
   }
@@ -137,13 +135,24 @@ class Job {
     return false;
   }
 
-  bool check_state() {
-    if (!options_.waits) return true;
-    state_dir_ = options_.state_dir.empty() ? work_.path() : options_.state_dir;
-    struct stat info;
-    if (stat(state_dir_.c_str(), &info) != 0) fail(Fault::input, "--state: '" + state_dir_ + "': " + strerror(errno));
-    else if (!S_ISDIR(info.st_mode)) fail(Fault::input, "--state: '" + state_dir_ + "' is no folder");
-    return !printer_.failed();
+  bool open_state() {
+    if (options_.on_death == OnDeath::abort) return true;
+    const absl::Status status = states_.open(options_.state_dir.empty() ? work_.path() : options_.state_dir, options_.on_death == OnDeath::shrink);
+    if (!status.ok()) fail(Fault::input, std::string(status.message()));
+    return status.ok();
+  }
+
+  bool start_all() {
+    if (options_.on_death != OnDeath::abort) {
+      if (absl::Status status = states_.begin(count_); !status.ok()) return fail(Fault::input, std::string(status.message())), false;
+    }
+    address_ = start_scheduler(address_.empty() ? listening() : address_);
+    if (address_.empty()) return false;
+    for (int rank = 0; rank < count_; ++rank) {
+      workers_.emplace_back();
+      if (!start_worker(rank)) return false;
+    }
+    return true;
   }
 
   bool make_keys() {
@@ -162,7 +171,7 @@ class Job {
             {"MXC_ROLE", role},
             {"MXC_SIZE", std::to_string(count_)},
             {"MXC_SCHEDULER", scheduler},
-            {"MXC_ON_DEATH", options_.waits ? "wait" : "abort"}};
+            {"MXC_ON_DEATH", options_.on_death == OnDeath::abort ? "abort" : options_.on_death == OnDeath::wait ? "wait" : "shrink"}};
   }
 
   bool start(Child& child, const ChildCommand& command) {
@@ -215,9 +224,14 @@ class Job {
     if (options_.shards > 0) variables.push_back({"MXC_SHARDS", std::to_string(options_.shards)});
     if (!hosts_.empty()) return start_remote(child, hosts_[static_cast<size_t>(rank)], variables);
     variables.push_back({"MXC_KEYS", keys_file_});
-    if (options_.waits) {
-      variables.push_back({"MXC_STATE", state_dir_});
+    if (options_.on_death == OnDeath::abort) return start(child, {options_.command, variables});
+    for (auto& variable : states_.variables()) variables.push_back(std::move(variable));
+    if (options_.on_death == OnDeath::wait) {
       variables.push_back({"MXC_RETURNS", std::to_string(child.returns)});
+    } else {
+      variables.push_back({"MXC_RETURNS", std::to_string(shrunk_)});
+      variables.push_back({"MXC_BEGAN_WITH", std::to_string(began_with_)});
+      if (!gone_.empty()) variables.push_back({"MXC_GONE", gone_});
     }
     return start(child, {options_.command, variables});
   }
@@ -225,7 +239,35 @@ class Job {
   // Has a signal ended it, unasked, and may another process take its place?
   bool is_replaced(const Child& child) const {
     const bool over = scheduler_.status && signal_of(scheduler_) == 0;
-    return options_.waits && !over && exit_code_ == 0 && returns_ < options_.returns && child.status && signal_of(child) != 0 && signal_of(child) != stop_signal;
+    const bool died = child.status && signal_of(child) != 0 && signal_of(child) != stop_signal;
+    if (over || exit_code_ != 0 || !died) return false;
+    if (options_.on_death == OnDeath::shrink && &child != &scheduler_) return stop_signal == 0 && count_left() > 0;
+    return options_.on_death != OnDeath::abort && returns_ < options_.returns;
+  }
+
+  // Workers that a signal has not ended.
+  int count_left() const {
+    return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const Child& child) { return !child.status || signal_of(child) == 0; }));
+  }
+
+  // Goes on without those who have died: all others are ended, whatever they are doing, and as many are started anew. False: they could not be.
+  bool shrink() {
+    const int left = count_left();
+    std::string dead;
+    for (size_t rank = 0; rank < workers_.size(); ++rank) {
+      if (!workers_[rank].status || signal_of(workers_[rank]) == 0) continue;
+      dead += (dead.empty() ? "" : ", ") + how_it_ended(named(rank), workers_[rank]);
+      gone_ = named(rank) + " (process " + std::to_string(workers_[rank].process) + ")";
+    }
+    fprintf(stderr, "mxc: %s; the job goes on with %d %s\n", dead.c_str(), left, left == 1 ? "process" : "processes");
+    for (Child& child : workers_) cut(child);
+    cut(scheduler_);
+    show_all();
+    workers_.clear();
+    scheduler_ = {};
+    count_ = left;
+    ++shrunk_;
+    return start_all();
   }
 
   // False: another could not be started.
@@ -236,12 +278,14 @@ class Job {
       if (start_scheduler(address_).empty()) return false;
       tell_replaced(before, scheduler_);
     }
+    if (options_.on_death == OnDeath::shrink)
+      return std::any_of(workers_.begin(), workers_.end(), [this](const Child& child) { return is_replaced(child); }) ? shrink() : true;
     for (int rank = 0; rank < static_cast<int>(workers_.size()); ++rank) {
       Child& child = workers_[rank];
       if (!is_replaced(child)) continue;
       show(rank, *child.out, stdout);
       show(rank, *child.err, stderr);
-      const std::string before = how_it_ended("rank " + std::to_string(rank), child);
+      const std::string before = how_it_ended(named(rank), child);
       Child next;
       next.returns = child.returns + 1;
       child = std::move(next);
@@ -276,7 +320,7 @@ class Job {
 
   void show(int rank, Lines& lines, FILE* to) {
     for (const std::string& line : lines.read()) {
-      if (count_ > 1) fprintf(to, "[%d] ", rank);
+      if (began_with_ > 1) fprintf(to, "[%d] ", rank);
       fprintf(to, "%s\n", line.c_str());
     }
     fflush(to);
@@ -301,7 +345,7 @@ class Job {
       if (by_signal && scheduler_.status && signal_of(scheduler_) != 0 && !is_replaced(scheduler_)) note_failure("the job's scheduler", scheduler_);
       for (size_t rank = 0; rank < workers_.size(); ++rank) {
         const Child& child = workers_[rank];
-        if (child.status && *child.status != 0 && !is_replaced(child) && (signal_of(child) != 0) == by_signal) note_failure("rank " + std::to_string(rank), child);
+        if (child.status && *child.status != 0 && !is_replaced(child) && (signal_of(child) != 0) == by_signal) note_failure(named(rank), child);
       }
     }
   }
@@ -314,9 +358,11 @@ class Job {
     exit_code_ = code_of(child);
     signal_ = signal_of(child);
     first_ = how_it_ended(who, child);
-    if (options_.waits && signal_ != 0 && returns_ == options_.returns)
+    if (options_.on_death != OnDeath::abort && signal_ != 0 && returns_ == options_.returns)
       first_ += "; " + std::to_string(returns_) + " processes have been replaced, and --returns allows no more";
   }
+
+  static std::string named(size_t rank) { return "rank " + std::to_string(rank); }
 
   static std::string how_it_ended(const std::string& who, const Child& child) {
     const int signal = signal_of(child), code = code_of(child);
@@ -341,6 +387,7 @@ class Job {
       }
       note_ends();
       show_all();
+      states_.look();
       if (!replace_dead()) {
         exit_code_ = printer_.exitCode();
         return;
@@ -359,6 +406,7 @@ class Job {
       }
     }
     show_all();
+    if (exit_code_ == 0) states_.remove();
     if (handed_on != 0 && signal_ == handed_on) raise(handed_on);  // they have not heeded it, and neither does mxc
     const bool as_asked = handed_on != 0 && exit_code_ == kInterrupted;
     if (exit_code_ != 0 && !as_asked) printer_.error(Fault::input, first_);
@@ -367,15 +415,19 @@ class Job {
   const LaunchOptions& options_;
   DiagnosticPrinter& printer_;
   WorkDirectory work_;
-  std::string job_, keys_file_, state_dir_;
+  std::string job_, keys_file_;
+  StateFolders states_;
   std::string address_;  // of the scheduler
   kv::JobKeys keys_;
   int count_ = 0;                               // of workers
+  int began_with_ = 0;                          // so many of them
   std::vector<std::string> hosts_, addresses_;  // of each rank: where it runs, and by what address this machine is seen there; empty: all run here
   Child scheduler_;
   std::vector<Child> workers_;
   int exit_code_ = 0;
   int returns_ = 0;    // processes that have been started again
+  int shrunk_ = 0;     // times
+  std::string gone_;   // who has died last
   int signal_ = 0;     // that ended the first that failed; 0: none did
   bool told_ = false;  // those that have not ended by themselves have been asked to
   Clock::time_point failed_at_;

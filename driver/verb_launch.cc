@@ -33,14 +33,15 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
   auto policy = std::make_shared<std::string>("abort");
   verb->add_option("--on-death", *policy,
                    "What becomes of the job when a signal ends a process: abort ends it; wait starts the process again, and the job goes on "
-                   "from the last step that is in all values (trainer, dist_sync)")
-      ->type_name("abort|wait")
-      ->check(CLI::IsMember({"abort", "wait"}).description(""));
-  verb->add_option("--returns", options->returns, "With --on-death=wait: how often processes are started again, all together (default: 10)")
+                   "from the last step that is in all values (trainer, dist_sync); shrink goes on from there with the processes that are left")
+      ->type_name("abort|wait|shrink")
+      ->check(CLI::IsMember({"abort", "wait", "shrink"}).description(""));
+  verb->add_option("--returns", options->returns, "With --on-death=wait or shrink: how often processes are started again, all together; with shrink that is the scheduler alone "
+                   "(default: 10)")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1 << 20).description(""));
   verb->add_option("--state", options->state_dir,
-                   "With --on-death=wait: the folder in which each process keeps what it has updated (default: a temporary one)")
+                   "With --on-death=wait or shrink: the folder in which each process keeps what it has updated (default: a temporary one)")
       ->type_name("FOLDER");
   addColor(*verb, *color);
   verb->prefix_command();
@@ -48,11 +49,14 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
     DiagnosticPrinter printer(*color);
     options->command = verb->remaining();
     options->ssh = absl::StrSplit(*ssh, ' ', absl::SkipEmpty());
-    options->waits = *policy == "wait";
+    using OnDeath = LaunchOptions::OnDeath;
+    options->on_death = *policy == "wait" ? OnDeath::wait : *policy == "shrink" ? OnDeath::shrink : OnDeath::abort;
     for (const char* only : {"--returns", "--state"}) {
-      if (!options->waits && verb->count(only) > 0) printer.error(frontend::Fault::usage, std::string(only) + " goes with --on-death=wait");
+      if (options->on_death == OnDeath::abort && verb->count(only) > 0)
+        printer.error(frontend::Fault::usage, std::string(only) + " goes with --on-death=wait or shrink");
     }
-    if (options->waits && !options->hosts_file.empty()) printer.error(frontend::Fault::usage, "--on-death=wait is for processes of one machine, without -H");
+    if (options->on_death != OnDeath::abort && !options->hosts_file.empty())
+      printer.error(frontend::Fault::usage, "--on-death=" + *policy + " is for processes of one machine, without -H");
     if (options->command.empty()) printer.error(frontend::Fault::usage, "mxc launch -n NUMBER PROGRAM [ARGUMENTS]: which program?");
     else if (options->workers == 0 && options->hosts_file.empty()) printer.error(frontend::Fault::usage, "-n is required, or -H FILE");
     else if (options->hosts_file.empty() && !options->address.empty()) printer.error(frontend::Fault::usage, "--address is for machines of -H FILE");

@@ -29,16 +29,29 @@ absl::StatusOr<Identity> of_scheduler(const Environment& environment, Identity i
   return identity;
 }
 
+absl::Status read_predecessors(const Environment& environment, Identity& identity) {
+  if (absl::Status status = read_number(environment, "MXC_BEGAN_WITH", kMostText, identity.began_with); !status.ok()) return status;
+  if (const char* gone = environment("MXC_GONE")) identity.gone = gone;
+  const char* state = environment("MXC_STATE_BEFORE");
+  if (state == nullptr) return absl::OkStatus();
+  identity.before.state_dir = state;
+  return read_number(environment, "MXC_SIZE_BEFORE", kMostText, identity.before.size);
+}
+
 // What becomes of the job when a process dies.
 absl::Status read_policy(const Environment& environment, Identity& identity) {
   const char* policy = environment("MXC_ON_DEATH");
-  identity.waits = policy != nullptr && std::string(policy) == "wait";
-  if (policy != nullptr && !identity.waits && std::string(policy) != "abort") return wrong("MXC_ON_DEATH", policy, "abort or wait");
+  identity.shrinks = policy != nullptr && std::string(policy) == "shrink";
+  identity.waits = identity.shrinks || (policy != nullptr && std::string(policy) == "wait");
+  if (policy != nullptr && !identity.waits && std::string(policy) != "abort") return wrong("MXC_ON_DEATH", policy, "abort, wait or shrink");
   if (!identity.waits || identity.is_scheduler) return absl::OkStatus();
   const char* state = environment("MXC_STATE");
   if (state == nullptr || *state == '\0')
-    return absl::InvalidArgumentError("MXC_ON_DEATH=wait, and no MXC_STATE says where servers keep their state");
+    return absl::InvalidArgumentError(absl::StrCat("MXC_ON_DEATH=", policy, ", and no MXC_STATE says where servers keep their state"));
   identity.state_dir = state;
+  if (identity.shrinks) {
+    if (absl::Status status = read_predecessors(environment, identity); !status.ok()) return status;
+  }
   return environment("MXC_RETURNS") == nullptr ? absl::OkStatus() : read_number(environment, "MXC_RETURNS", 1 << 20, identity.returns);
 }
 

@@ -1,7 +1,7 @@
 // Identity: which member of which job this process is, by what its launcher has told it in variables of the environment.
 //
 // `mxc launch` tells everything, in variables of its own: MXC_JOB (hexadecimal), MXC_ROLE (worker or scheduler), MXC_RANK, MXC_SIZE, MXC_SCHEDULER, MXC_KEYS,
-// MXC_SHARDS, and to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS and
+// MXC_SHARDS, MXC_ON_DEATH with what goes with it (MXC_STATE, MXC_RETURNS, MXC_BEGAN_WITH, MXC_SIZE_BEFORE, MXC_STATE_BEFORE, MXC_GONE), and to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS and
 // MXC_SHARDS.
 #pragma once
 
@@ -13,6 +13,12 @@
 #include "absl/status/statusor.h"
 
 namespace mxc::kv {
+
+// The processes of a job before some of them died, whose state others take over (takeover.h).
+struct Predecessors {
+  std::string state_dir;
+  uint32_t size = 0;  // 0: there are none
+};
 
 struct Identity {
   std::string launcher = "mxc launch";  // who has started the process
@@ -28,10 +34,18 @@ struct Identity {
   std::string keys_file;  // empty: none
   int publish = -1;       // of the scheduler: the descriptor that it writes its address to; -1: nobody asks
   int64_t shards = 0;     // of the job; 0: not said
-  bool waits = false;     // the job waits for processes that have died, until they have been started again
+  // The job waits for processes that have died: until they have been started again, or, if it shrinks, until its launcher ends all of it and starts fewer.
+  bool waits = false, shrinks = false;
   std::string state_dir;  // where servers keep what they must not forget, if it waits
-  int returns = 0;        // so many processes have died in this one's place
+  int returns = 0;        // so many processes have died in this one's place, or so often has the job shrunk
+  // Of a job that shrinks: how many processes it began with, and what has become of it last.
+  uint32_t began_with = 0;
+  Predecessors before;
+  std::string gone;  // who has died, for people
 };
+
+// "wait" or "shrink", of one that does.
+inline const char* on_death(const Identity& identity) { return identity.shrinks ? "shrink" : "wait"; }
 
 // The value of a variable, or null.
 using Environment = std::function<const char*(const char* name)>;

@@ -123,7 +123,9 @@ absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const C
   options.member.who = host_and_process();
   options.worker.consistency = consistency;
   options.member.waits = identity.waits;
-  if (identity.waits) options.state = absl::StrCat(identity.state_dir, "/server-", identity.rank, ".state");
+  if (identity.waits) options.state = state_path(identity.state_dir, identity.rank);
+  options.state_stays = identity.shrinks;
+  options.before = identity.before;
   options.endpoint = [network](int64_t largest) {
     ZeroMqOptions of_this = network;
     of_this.largest_frame = largest;

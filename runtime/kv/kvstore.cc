@@ -40,7 +40,9 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   if (shards < size) fail("create", absl::StrCat(shards, " shards for ", size, " workers: each has at least one"), here);
   if (size == 1) return KVStore(kv::make_local_store(shards, compression));
   if (identity->waits) {
-    fail("create", "the job was launched with --on-death=wait, and a program with a main of its own would begin anew: only the standard trainer goes on",
+    fail("create",
+         absl::StrCat("the job was launched with --on-death=", kv::on_death(*identity),
+                      ", and a program with a main of its own would begin anew: only the standard trainer goes on"),
          here);
   }
   absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency);

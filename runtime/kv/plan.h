@@ -34,6 +34,8 @@ struct Key {
   uint32_t beside = plan::kNone;
   Compressed compressed = Compressed::nothing;
   bool alone = false;  // it is pushed in steps of its own: it is in no bundle
+  // What it says is of the processes that there are: it begins anew when others take over (takeover.h). Requires: alone.
+  bool begins_anew = false;
 };
 
 // Bytes below which the standard trainer's keys travel with their neighbours.

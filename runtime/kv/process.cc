@@ -7,6 +7,7 @@
 
 #include "runtime/kv/process_threads.h"
 #include "runtime/kv/scheduler_loop.h"
+#include "runtime/kv/takeover.h"
 
 namespace mxc::kv {
 
@@ -58,7 +59,7 @@ absl::Status Process::seal(CommunicationPlan plan, const Update& update, std::ve
   if (!address.ok()) return address.status();
   std::unique_ptr<ServerState> state;
   if (!options_.state.empty()) {
-    auto opened = ServerState::open(options_.state, options_.job, plan_, options_.rank);
+    auto opened = open_state();
     if (!opened.ok()) return opened.status();
     state = *std::move(opened);
   }
@@ -74,6 +75,16 @@ absl::Status Process::seal(CommunicationPlan plan, const Update& update, std::ve
   worker_thread_ = std::thread([this] { working_->run(); });
   control_transport_->wake();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ServerState>> Process::open_state() const {
+  std::optional<Takeover> before;
+  if (options_.before.size > 0) {
+    auto read = Takeover::read(options_.before, options_.job, plan_);
+    if (!read.ok()) return read.status();
+    before = *std::move(read);
+  }
+  return ServerState::open(options_.state, options_.job, plan_, options_.rank, before.has_value() ? &*before : nullptr);
 }
 
 void Process::order(Order order) {
@@ -137,7 +148,7 @@ absl::Status Process::close() {
   }
   control_transport_->wake();
   if (!wait_for([&] { return farewell_; })) return status();
-  serving_->forget_state();
+  if (!options_.state_stays) serving_->forget_state();
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/kv/bundles.h"
+#include "runtime/kv/identity.h"
 #include "runtime/kv/member.h"
 #include "runtime/kv/server.h"
 #include "runtime/kv/transport.h"
@@ -30,6 +31,8 @@ struct ProcessOptions {
   std::string scheduler;  // its address
   std::string listen;     // where the server listens: "tcp://127.0.0.1:0"
   std::string state;      // the server's state file, if the job waits for its dead; empty: it does not
+  bool state_stays = false;  // when the job is over, too: its launcher removes it
+  Predecessors before = {};  // whose state the server takes over
   MemberOptions member = {};
   WorkerOptions worker = {};
   // Makes endpoints that take frames of so many bytes.
@@ -97,6 +100,7 @@ class Process {
 
   explicit Process(const ProcessOptions& options);
   absl::Status start_threads();
+  absl::StatusOr<std::unique_ptr<ServerState>> open_state() const;
   void control();
   void take(const News& news);
   void order(Order order);

@@ -4,39 +4,70 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/kv/takeover.h"
+
 namespace mxc::kv {
 
-absl::StatusOr<std::unique_ptr<ServerState>> ServerState::open(const std::string& path, uint64_t job, const CommunicationPlan& plan,
-                                                               uint32_t server) {
+std::string state_path(const std::string& folder, uint32_t server) { return absl::StrCat(folder, "/server-", server, ".state"); }
+
+absl::StatusOr<std::unique_ptr<ServerState>> ServerState::open(const std::string& path, uint64_t job, const CommunicationPlan& plan, uint32_t server,
+                                                               const Takeover* before) {
   std::unique_ptr<ServerState> state(new ServerState(plan));
-  const auto chunks = static_cast<uint32_t>(plan.chunks.size());
-  state->places_.resize(chunks);
-  state->members_.resize(chunks);
-  for (uint32_t chunk = 0; chunk < chunks; ++chunk) state->places_[chunk].group = chunk;
-  for (uint32_t chunk = 0; chunk < chunks; ++chunk)
-    for (uint32_t beside : plan.chunks[chunk].beside) state->places_[beside].group = chunk;
-  std::vector<uint32_t> sizes;
-  for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
-    if (plan.chunks[chunk].server != server) continue;
-    state->places_[chunk].finished = static_cast<uint32_t>(sizes.size());
-    sizes.push_back(static_cast<uint32_t>(plan.rules.workers) * sizeof(uint64_t));
-    if (state->places_[chunk].group != chunk) continue;
-    std::vector<uint32_t>& members = state->members_[chunk] = plan.chunks[chunk].beside;
-    members.insert(members.begin(), chunk);
-    size_t at = members.size();
-    for (size_t number = 0; number < members.size(); ++number) {
-      Place& place = state->places_[members[number]];
-      place.values = static_cast<uint32_t>(sizes.size());
-      place.at = at;
-      place.number = number;
-      at += plan.chunks[members[number]].bytes;
-    }
-    sizes.push_back(static_cast<uint32_t>(at));
-  }
-  auto file = StateFile::open(path, {job, plan.hash, server}, std::move(sizes));
+  std::vector<uint32_t> sizes = state->lay_out(server);
+  auto file = StateFile::open(path, {job, plan.hash, server}, std::move(sizes), [&](StateFile& fresh) {
+    if (before != nullptr) state->begin_with(fresh, *before);
+  });
   if (!file.ok()) return file.status();
   state->file_ = *std::move(file);
   return state;
+}
+
+absl::StatusOr<std::unique_ptr<ServerState>> ServerState::read(const std::string& path, uint64_t job, const CommunicationPlan& plan, uint32_t server) {
+  std::unique_ptr<ServerState> state(new ServerState(plan));
+  std::vector<uint32_t> sizes = state->lay_out(server);
+  auto file = StateFile::read(path, {job, plan.hash, server}, std::move(sizes));
+  if (!file.ok()) return file.status();
+  state->file_ = *std::move(file);
+  return state;
+}
+
+// Which records there are, with the places of chunks in them. Returns their sizes.
+std::vector<uint32_t> ServerState::lay_out(uint32_t server) {
+  const auto chunks = static_cast<uint32_t>(plan_.chunks.size());
+  places_.resize(chunks);
+  members_.resize(chunks);
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk) places_[chunk].group = chunk;
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk)
+    for (uint32_t beside : plan_.chunks[chunk].beside) places_[beside].group = chunk;
+  std::vector<uint32_t> sizes;
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    if (plan_.chunks[chunk].server != server) continue;
+    places_[chunk].finished = static_cast<uint32_t>(sizes.size());
+    sizes.push_back(static_cast<uint32_t>(plan_.rules.workers) * sizeof(uint64_t));
+    if (places_[chunk].group != chunk) continue;
+    std::vector<uint32_t>& members = members_[chunk] = plan_.chunks[chunk].beside;
+    members.insert(members.begin(), chunk);
+    size_t at = members.size();
+    for (size_t number = 0; number < members.size(); ++number) {
+      Place& place = places_[members[number]];
+      place.values = static_cast<uint32_t>(sizes.size());
+      place.at = at;
+      place.number = number;
+      at += plan_.chunks[members[number]].bytes;
+    }
+    sizes.push_back(static_cast<uint32_t>(at));
+  }
+  return sizes;
+}
+
+void ServerState::begin_with(StateFile& file, const Takeover& before) const {
+  for (uint32_t chunk = 0; chunk < members_.size(); ++chunk) {
+    if (members_[chunk].empty() || !before.has(chunk)) continue;
+    std::vector<std::string> values;
+    values.reserve(members_[chunk].size());  // they stay where they are
+    write(file, chunk, [&](uint32_t member) { return Kept{true, before.step(), values.emplace_back(before.value(member))}; });
+  }
 }
 
 std::optional<ServerState::Kept> ServerState::kept(uint32_t chunk, const std::optional<StateFile::Copy>& copy) const {
@@ -45,17 +76,21 @@ std::optional<ServerState::Kept> ServerState::kept(uint32_t chunk, const std::op
   return Kept{copy->bytes[place.number] != 0, copy->version, copy->bytes.substr(place.at, plan_.chunks[chunk].bytes)};
 }
 
-void ServerState::keep(uint32_t chunk, const std::function<Kept(uint32_t)>& now) {
+void ServerState::keep(uint32_t chunk, const std::function<Kept(uint32_t)>& now) { write(*file_, chunk, now); }
+
+void ServerState::write(StateFile& file, uint32_t chunk, const std::function<Kept(uint32_t)>& now) const {
   const Place& place = places_[chunk];
   std::string flags;
   std::vector<std::string_view> pieces = {{}};
+  uint64_t version = 0;
   for (uint32_t member : members_[place.group]) {
     const Kept kept = now(member);
+    if (member == place.group) version = kept.version;
     flags.push_back(kept.initialised ? '\1' : '\0');
     pieces.push_back(kept.value);
   }
   pieces[0] = flags;
-  file_->write(place.values, now(place.group).version, pieces);
+  file.write(place.values, version, pieces);
 }
 
 std::optional<std::vector<uint64_t>> ServerState::finished(uint32_t chunk) const {

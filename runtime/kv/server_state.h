@@ -18,10 +18,18 @@
 
 namespace mxc::kv {
 
+class Takeover;
+
+// The file of a server's, in the folder of the job's.
+std::string state_path(const std::string& folder, uint32_t server);
+
 class ServerState {
  public:
-  // Requires: `plan` lives as long as this. Errors: see StateFile::open.
-  static absl::StatusOr<std::unique_ptr<ServerState>> open(const std::string& path, uint64_t job, const CommunicationPlan& plan, uint32_t server);
+  // `before`: what a state begins with whose file is not there; null: nothing. Requires: `plan` lives as long as this. Errors: see StateFile::open.
+  static absl::StatusOr<std::unique_ptr<ServerState>> open(const std::string& path, uint64_t job, const CommunicationPlan& plan, uint32_t server,
+                                                           const Takeover* before = nullptr);
+  // To be read alone, beside others who read it.
+  static absl::StatusOr<std::unique_ptr<ServerState>> read(const std::string& path, uint64_t job, const CommunicationPlan& plan, uint32_t server);
 
   // A chunk of this server's.
   struct Kept {
@@ -55,6 +63,9 @@ class ServerState {
   };
 
   explicit ServerState(const CommunicationPlan& plan) : plan_(plan) {}
+  std::vector<uint32_t> lay_out(uint32_t server);
+  void write(StateFile& file, uint32_t chunk, const std::function<Kept(uint32_t chunk)>& now) const;
+  void begin_with(StateFile& file, const Takeover& before) const;
   std::optional<Kept> kept(uint32_t chunk, const std::optional<StateFile::Copy>& copy) const;
 
   const CommunicationPlan& plan_;

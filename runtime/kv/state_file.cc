@@ -73,24 +73,33 @@ std::pair<size_t, size_t> StateFile::place(uint32_t record, int slot) const {
   return {static_cast<size_t>(this->slot(placed, slot) - memory_), kHead + placed.size};
 }
 
-absl::StatusOr<std::unique_ptr<StateFile>> StateFile::open(const std::string& path, const StateOwner& owner, std::vector<uint32_t> sizes) {
+absl::StatusOr<std::unique_ptr<StateFile>> StateFile::open(const std::string& path, const StateOwner& owner, std::vector<uint32_t> sizes,
+                                                           const std::function<void(StateFile&)>& fill) {
   std::unique_ptr<StateFile> made(new StateFile(path, std::move(sizes)));
   made->file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (made->file_ < 0 && errno != ENOENT) return made->wrong(absl::StrCat("cannot open: ", std::strerror(errno)));
-  absl::Status status = made->file_ < 0 ? made->make(owner) : made->load(owner);
+  absl::Status status = made->file_ < 0 ? made->make(owner, fill) : made->load(owner, /*writes=*/true);
   if (!status.ok()) return status;
   return made;
 }
 
-absl::Status StateFile::map() {
-  void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+absl::StatusOr<std::unique_ptr<StateFile>> StateFile::read(const std::string& path, const StateOwner& owner, std::vector<uint32_t> sizes) {
+  std::unique_ptr<StateFile> made(new StateFile(path, std::move(sizes)));
+  made->file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (made->file_ < 0) return made->wrong(absl::StrCat("cannot open: ", std::strerror(errno)));
+  if (absl::Status status = made->load(owner, /*writes=*/false); !status.ok()) return status;
+  return made;
+}
+
+absl::Status StateFile::map(bool writes) {
+  void* memory = ::mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file_, 0);
   if (memory == MAP_FAILED) return wrong(absl::StrCat("cannot map: ", std::strerror(errno)));
   memory_ = static_cast<char*>(memory);
   return absl::OkStatus();
 }
 
 // Under another name first: under its own a file is whole.
-absl::Status StateFile::make(const StateOwner& owner) {
+absl::Status StateFile::make(const StateOwner& owner, const std::function<void(StateFile&)>& fill) {
   const std::string fresh = path_ + ".new";
   file_ = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file_ < 0) return wrong(absl::StrCat("cannot make: ", std::strerror(errno)));
@@ -99,7 +108,7 @@ absl::Status StateFile::make(const StateOwner& owner) {
     ::unlink(fresh.c_str());
     return wrong(absl::StrCat("no room for ", bytes_, " bytes: ", std::strerror(why)));
   }
-  if (absl::Status status = map(); !status.ok()) return status;
+  if (absl::Status status = map(/*writes=*/true); !status.ok()) return status;
   put(memory_, kMagic);
   put(memory_ + kFormatAt, kFormat);
   put(memory_ + kJobAt, owner.job);
@@ -110,6 +119,7 @@ absl::Status StateFile::make(const StateOwner& owner) {
   for (const Record& record : records_) {
     for (int number : {0, 1}) seal(slot(record, number));
   }
+  if (fill) fill(*this);
   const bool done = ::flock(file_, LOCK_EX | LOCK_NB) == 0 && ::rename(fresh.c_str(), path_.c_str()) == 0;
   return done ? absl::OkStatus() : wrong(absl::StrCat("cannot make: ", std::strerror(errno)));
 }
@@ -128,15 +138,15 @@ absl::Status StateFile::check_header(const StateOwner& owner) const {
   return absl::OkStatus();
 }
 
-absl::Status StateFile::load(const StateOwner& owner) {
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) return wrong("another process has it");
+absl::Status StateFile::load(const StateOwner& owner, bool writes) {
+  if (::flock(file_, (writes ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) return wrong("another process has it");
   struct stat info;
   if (::fstat(file_, &info) != 0) return wrong(absl::StrCat("cannot read: ", std::strerror(errno)));
   const auto found = static_cast<size_t>(info.st_size);
   if (!S_ISREG(info.st_mode) || found < kHead) return wrong("it is no state of a server");
   // Of a foreign file the header alone is looked at: as much as is there.
   const size_t wanted = std::exchange(bytes_, std::min(bytes_, found));
-  if (absl::Status status = map(); !status.ok()) return status;
+  if (absl::Status status = map(writes); !status.ok()) return status;
   if (absl::Status status = check_header(owner); !status.ok()) return status;
   if (found != wanted || get<uint32_t>(memory_ + kRecordsAt) != records_.size())
     return wrong(absl::StrCat("it has ", found, " bytes, and should have ", wanted));

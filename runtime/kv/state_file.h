@@ -25,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,8 +49,12 @@ struct StateOwner {
 class StateFile {
  public:
   // Opens the file, or makes one whose records are empty. A slot that is damaged or half written gives way to the other.
+  // One that is made has its name when `fill`, which may be null, has written what it begins with.
   // Error, with the path: it cannot be made; it is no such file; it is another owner's; another process has it; a record is damaged in both slots.
-  static absl::StatusOr<std::unique_ptr<StateFile>> open(const std::string& path, const StateOwner& owner, std::vector<uint32_t> sizes);
+  static absl::StatusOr<std::unique_ptr<StateFile>> open(const std::string& path, const StateOwner& owner, std::vector<uint32_t> sizes,
+                                                         const std::function<void(StateFile&)>& fill = nullptr);
+  // Opens one that is there, beside others who read it. Nothing may be written. Errors: as above.
+  static absl::StatusOr<std::unique_ptr<StateFile>> read(const std::string& path, const StateOwner& owner, std::vector<uint32_t> sizes);
   ~StateFile();
   StateFile(const StateFile&) = delete;
   StateFile& operator=(const StateFile&) = delete;
@@ -82,9 +87,9 @@ class StateFile {
   };
 
   StateFile(std::string path, std::vector<uint32_t> sizes);
-  absl::Status make(const StateOwner& owner);
-  absl::Status load(const StateOwner& owner);
-  absl::Status map();
+  absl::Status make(const StateOwner& owner, const std::function<void(StateFile&)>& fill);
+  absl::Status load(const StateOwner& owner, bool writes);
+  absl::Status map(bool writes);
   absl::Status check_header(const StateOwner& owner) const;
   absl::Status wrong(const std::string& what) const;
   std::optional<Copy> copy(const Record& record, int slot) const;

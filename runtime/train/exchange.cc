@@ -67,7 +67,7 @@ class JobExchange : public Exchange {
     keys_ = std::move(keys);
     updates_ = std::move(updates);
     std::vector<kv::Key> planned;
-    for (const SharedKey& key : keys_) planned.push_back({key.name, key.shape, key.dtype, key.beside, key.compressed, key.alone});
+    for (const SharedKey& key : keys_) planned.push_back({key.name, key.shape, key.dtype, key.beside, key.compressed, key.alone, key.begins_anew});
     kv::PlanRules rules;
     rules.servers = rules.workers = job_.size;
     rules.shards = shards;

@@ -1,6 +1,8 @@
 // See job.h.
 #include "runtime/train/job.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/kv/kind.h"
 
@@ -26,6 +28,7 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
     const kv::Identity& place = **identity;
     job.rank = place.rank;
     job.size = place.size;
+    job.began_with = std::max(place.size, place.began_with);
     if (job.shards > 0 && place.shards > 0 && job.shards != place.shards) {
       return absl::InvalidArgumentError(
           absl::StrCat("--shards ", job.shards, ": the job was launched with --shards ", place.shards));
@@ -48,12 +51,13 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
   }
   if (job.size > 1 && (*identity)->waits && job.consistency != kv::Consistency()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--kvstore ", kind, ": the job was launched with --on-death=wait, which is for dist_sync"));
+        absl::StrCat("--kvstore ", kind, ": the job was launched with --on-death=", kv::on_death(**identity), ", which is for dist_sync"));
   }
   if (job.shards > 0 && job.shards < job.size) {
     return absl::InvalidArgumentError(absl::StrCat("--shards ", job.shards, ": there are ", job.size, " processes, and each has at least one shard"));
   }
-  if (job.size > 1) job.identity = *std::move(identity);
+  // The last one of a job that has shrunk is still a server, of what it takes over.
+  if (job.size > 1 || (identity->has_value() && (*identity)->before.size > 0)) job.identity = *std::move(identity);
   return job;
 }
 

@@ -16,11 +16,12 @@ namespace mxc::train {
 struct Job {
   uint32_t rank = 0, size = 1;
   int64_t shards = 0;  // asked for; 0: not said
+  int64_t began_with = 1;  // processes
   kv::Consistency consistency = {};
   std::string transport;  // see kv/data_transport.h
   kv::Compression compression = {};  // asked for
   std::optional<kv::Identity> identity;  // none: this process is alone
-  // The job waits for its dead: a process that comes in the place of one finds what the servers have, and goes on from there.
+  // The job waits for its dead: a process that comes in the place of one, or goes on without it, finds what the servers have, and goes on from there.
   bool waits() const { return identity.has_value() && identity->waits; }
 };
 

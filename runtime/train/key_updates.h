@@ -44,6 +44,7 @@ struct SharedKey {
   uint32_t update = 0;                   // parameter: which graph
   kv::Key::Compressed compressed = kv::Key::Compressed::nothing;
   bool alone = false;                    // it is pushed by itself, and not in every step
+  bool begins_anew = false;              // see kv::Key
 };
 
 struct UpdateRules {

@@ -45,11 +45,11 @@ bool has_gradient(const SharedKey& key) { return key.kind == SharedKey::Kind::pa
 
 // Processes that update whole parameters themselves need each sum once. What they keep, and what compression keeps, is gone with a process.
 absl::Status check_kind(const core::PlanView& view, const Job& job) {
+  const std::string waits = job.waits() ? absl::StrCat("training by several processes: --on-death=", kv::on_death(*job.identity)) : "";
   if (job.waits() && job.compression.is_on())
-    return absl::UnimplementedError("training by several processes: --on-death=wait with --compress: what has been left out would be gone with a process");
+    return absl::UnimplementedError(absl::StrCat(waits, " with --compress: what has been left out would be gone with a process"));
   if (job.waits() && WholeUpdate::is_in(view)) {
-    return absl::UnimplementedError(
-        "training by several processes: --on-death=wait with an optimizer that looks at whole gradients: its state would be gone with a process");
+    return absl::UnimplementedError(absl::StrCat(waits, " with an optimizer that looks at whole gradients: its state would be gone with a process"));
   }
   if (!WholeUpdate::is_in(view) || job.consistency == kv::Consistency()) return absl::OkStatus();
   const std::string optimizer = io::program_fact(view, "optimizer");
@@ -135,8 +135,8 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards,
   keys_.push_back({"/measures", kind, plan::DType::f64, {static_cast<int64_t>(job_.waits() ? 2 * numbers_ : numbers_)}});
   keys_.back().alone = true;
   facts_ = static_cast<uint32_t>(keys_.size());
-  keys_.push_back({"/facts", SharedKey::Kind::total, plan::DType::i64, {job_.size, static_cast<int64_t>(agreement.size())}});
-  keys_.back().alone = true;
+  keys_.push_back({"/facts", SharedKey::Kind::total, plan::DType::i64, {shards.count, static_cast<int64_t>(agreement.size())}});
+  keys_.back().alone = keys_.back().begins_anew = true;
   tensors_.resize(keys_.size());
   steps_.assign(keys_.size(), 0);
   measured_before_.assign(numbers_, 0);
@@ -205,11 +205,11 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::find_place() {
   return place;
 }
 
-// Every rank writes its row of a table whose rows are added; so all see all, and come to the same answer.
+// Every rank writes a row of a table whose rows are added, that of its first shard; so all see all, and come to the same answer.
 absl::Status ShardTraining::agree(const Agreement& agreement) {
   const size_t columns = agreement.size();
-  std::vector<int64_t> own(job_.size * columns, 0), all(own);
-  for (size_t i = 0; i < columns; ++i) own[job_.rank * columns + i] = agreement[i].second;
+  std::vector<int64_t> own(static_cast<size_t>(shards_.count) * columns, 0), all(own);
+  for (size_t i = 0; i < columns; ++i) own[static_cast<size_t>(shards_.own.first) * columns + i] = agreement[i].second;
   std::vector<std::vector<char>> parts(parts_.size(), bytes_of(std::vector<int64_t>(own.size(), 0)));
   parts[0] = bytes_of(own);
   if (absl::Status status = push_now(facts_, parts, std::vector<uint32_t>(parts.size(), 1)); !status.ok()) return status;
@@ -222,9 +222,10 @@ absl::Status ShardTraining::agree(const Agreement& agreement) {
   if (!status.ok()) return status;
   for (size_t i = 0; i < columns; ++i) {
     for (uint32_t rank = 1; rank < job_.size; ++rank) {
-      if (all[rank * columns + i] == all[i]) continue;
-      return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " and rank 0 do not train the same: ", agreement[i].first, " is ",
-                                                     all[rank * columns + i], " and ", all[i]));
+      const int64_t its = all[static_cast<size_t>(kv::shards_of(rank, job_.size, shards_.count).first) * columns + i];
+      if (its == all[i]) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("rank ", rank, " and rank 0 do not train the same: ", agreement[i].first, " is ", its, " and ", all[i]));
     }
   }
   return absl::OkStatus();

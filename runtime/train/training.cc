@@ -66,6 +66,7 @@ class Training {
   absl::Status show_step(double rate, ProgressDisplay* display);
   absl::StatusOr<bool> run_epochs();
   absl::Status tell_communication();
+  void tell_gone();
   bool stopped() const { return shards_ == nullptr ? interrupt_->requested() : measured_.stop; }
   bool speaks() const { return job_.rank == 0; }
   bool checks_finite() const { return options_.check_finite || model_->view().find_fact("check_finite") != nullptr; }
@@ -123,13 +124,13 @@ absl::Status Training::settle_shards() {
   }
   auto compression = settle_compression();
   if (!compression.ok()) return compression.status();
-  progress_.shards = job_.shards > 0 ? job_.shards : of_checkpoint > 0 ? of_checkpoint : job_.size;
+  progress_.shards = job_.shards > 0 ? job_.shards : of_checkpoint > 0 ? of_checkpoint : job_.began_with;
   if (progress_.shards > kMostShards) return absl::InvalidArgumentError(absl::StrCat("--shards ", progress_.shards, ": at most ", kMostShards));
   if (progress_.shards == 1 && !compression->is_on()) return absl::OkStatus();
   std::unique_ptr<Exchange> exchange;
   Job job = job_;
   job.compression = *compression;
-  if (job_.size == 1) {
+  if (!job_.identity.has_value()) {
     exchange = make_own_exchange();
   } else {
     auto joined = join_exchange(job);
@@ -366,8 +367,16 @@ absl::Status Training::prepare() {
   event.add("seed", static_cast<int64_t>(progress_.seed)).add("threads", int64_t{model_->threads()}).add("step", progress_.step);
   for (const auto& [name, value] : progress_.hypers) event.add(name, value);
   log_.write(event);
+  if (job_.identity.has_value() && !job_.identity->gone.empty()) tell_gone();
   interrupt_.emplace();
   return absl::OkStatus();
+}
+
+// The job has shrunk.
+void Training::tell_gone() {
+  const std::string& gone = job_.identity->gone;
+  display_->say(absl::StrCat("went on after step ", progress_.step, " with ", job_.size, job_.size == 1 ? " process: " : " processes: ", gone, " is gone"));
+  log_.write(Event("shrink").add("step", progress_.step).add("processes", int64_t{job_.size}).add("gone", gone));
 }
 
 absl::StatusOr<std::vector<double>> Training::shown() const {

@@ -1,4 +1,4 @@
-"""mxc launch --on-death=wait: whoever is killed, nothing is lost and nothing counts twice.
+"""mxc launch --on-death=wait and shrink: whoever is killed, nothing is lost and nothing counts twice.
 
 A job that kills itself in the middle of the protocol (tests/runtime/kv/mortal_job.cc), and the standard trainer, killed from outside: what it saves are the
 bits of a training that nobody has disturbed. Nothing here depends on when a process is killed: whatever it was doing, the end must be the same.
@@ -24,6 +24,7 @@ MORTAL = BUILD / "tests/runtime/kv/mortal_job"
 DIGITS = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
 LIMIT = 300  # seconds after which a process hangs
 REPLACED = r"mxc: (rank \d|the job's scheduler) \(process \d+\) was ended by signal 9 \(Killed\); process \d+ takes its place \((\d+) of (\d+)\)\n"
+SHRUNK = r"mxc: ((?:rank \d \(process \d+\) was ended by signal 9 \(Killed\)(?:, )?)+); the job goes on with (\d) process(?:es)?\n"
 sys.path.insert(0, str(ROOT / "tests"))
 import safetensors_file  # noqa: E402
 
@@ -57,6 +58,13 @@ class Launched(unittest.TestCase):
         self.assertEqual(re.sub(REPLACED, "", shown.stderr), "")
         self.assertEqual([number for _, number, _ in told], [str(number + 1) for number in range(deaths)], shown.stderr)
         return [int(rank[-1]) for rank, *_ in told]
+
+    def shrunk(self, *points, workers=3, launch=()):
+        """The same of a job that shrinks. Returns how many processes went on after each death."""
+        shown = self.launch("-n", workers, "--on-death=shrink", *launch, MORTAL, STEPS, *points)
+        self.assertEqual(shown.stdout, "[0] as plain loops\n")
+        self.assertEqual(re.sub(SHRUNK, "", shown.stderr), "")
+        return [int(left) for _, left in re.findall(SHRUNK, shown.stderr)]
 
 
 class Protocol(Launched):
@@ -95,10 +103,12 @@ class Protocol(Launched):
     def test_wrong_use(self):
         (self.folder / "file").touch()
         for arguments, code, message in (
-            (["--on-death=foo"], 2, "--on-death: foo not in {abort,wait}"),
-            (["--on-death=abort", "--returns", 3], 2, "mxc: error: --returns goes with --on-death=wait"),
-            (["--state", "."], 2, "mxc: error: --state goes with --on-death=wait"),
+            (["--on-death=foo"], 2, "--on-death: foo not in {abort,wait,shrink}"),
+            (["--on-death=abort", "--returns", 3], 2, "mxc: error: --returns goes with --on-death=wait or shrink"),
+            (["--state", "."], 2, "mxc: error: --state goes with --on-death=wait or shrink"),
             (["--on-death=wait", "--returns", "-1"], 2, "--returns"),
+            (["--on-death=wait", "-H", "file"], 2, "mxc: error: --on-death=wait is for processes of one machine, without -H"),
+            (["--on-death=shrink", "-H", "file"], 2, "mxc: error: --on-death=shrink is for processes of one machine, without -H"),
             (["--on-death=wait", "--state", "nowhere"], 1, "mxc: error: --state: 'nowhere': No such file or directory"),
             (["--on-death=wait", "--state", "file"], 1, "mxc: error: --state: 'file' is no folder"),
         ):
@@ -107,10 +117,42 @@ class Protocol(Launched):
 
     def test_help(self):
         shown = " ".join(self.launch("--help").stdout.split())
-        self.assertIn("--on-death abort|wait What becomes of the job when a signal ends a process: abort ends it; wait starts the process again, and the job "
-                      "goes on from the last step that is in all values (trainer, dist_sync)", shown)
-        self.assertIn("--returns NUMBER With --on-death=wait: how often processes are started again, all together (default: 10)", shown)
-        self.assertIn("--state FOLDER With --on-death=wait: the folder in which each process keeps what it has updated (default: a temporary one)", shown)
+        self.assertIn("--on-death abort|wait|shrink What becomes of the job when a signal ends a process: abort ends it; wait starts the process again, and the job "
+                      "goes on from the last step that is in all values (trainer, dist_sync); shrink goes on from there with the processes that are left",
+                      shown)
+        self.assertIn("--returns NUMBER With --on-death=wait or shrink: how often processes are started again, all together; with shrink that is the scheduler "
+                      "alone (default: 10)", shown)
+        self.assertIn("--state FOLDER With --on-death=wait or shrink: the folder in which each process keeps what it has updated (default: a temporary one)", shown)
+
+
+class Shrinking(Launched):
+    """Those who are left compute what all would have: the job keeps the number of shards that it began with."""
+
+    def test_a_process_may_die_at_a_message(self):
+        for number, (way, kind, count) in list(enumerate(POINTS))[::5]:
+            with self.subTest(way=way, kind=kind):
+                self.assertEqual(self.shrunk(f"{number % 2}:{way}:{kind}:{count}", workers=2 + number % 2), [1 + number % 2])
+
+    def test_until_one_is_left(self):
+        self.assertEqual(self.shrunk(f"0:send:{COMMITTED}:2:2", workers=3), [2, 1])
+
+    def test_but_not_until_none_is(self):
+        errors = self.launch("-n", 2, "--on-death=shrink", MORTAL, STEPS, f"0:send:{PUSH}:2:2", code=128 + 9).stderr
+        self.assertEqual([left for _, left in re.findall(SHRUNK, errors)], ["1"])
+        self.assertRegex(errors, r"mxc: error: rank 0 \(process \d+\) was ended by signal 9 \(Killed\)\n$")
+
+    def test_a_failure_is_no_death(self):
+        errors = self.launch("-n", 2, "--on-death=shrink", MORTAL, STEPS, "what", code=2).stderr
+        self.assertNotIn("goes on", errors)
+
+    def test_the_folder_of_states(self):
+        state = self.folder / "state"
+        state.mkdir()
+        self.shrunk(f"1:send:{COMMITTED}:2", launch=["--state", state])
+        self.assertEqual(list(state.iterdir()), [])  # the job is over
+        (state / "1").mkdir()
+        errors = self.launch("-n", 2, "--on-death=shrink", "--state", state, MORTAL, STEPS, code=1).stderr
+        self.assertEqual(errors, f"mxc: error: --state: '{state}/1' cannot be made: File exists\n")
 
 
 class EachPoint(Launched):
@@ -125,6 +167,14 @@ class EachPoint(Launched):
                     self.assertEqual(self.mortal(f"{rank}:{way}:{kind}:{count}", workers=3), [rank])
                     self.mortal(f"{rank}:{way}:{kind}:{count}", f"{(rank + 1) % 3}:send:{PULL}:3", workers=3, deaths=2)
 
+    def test_a_job_that_shrinks(self):
+        for way, kind, count in POINTS:
+            for rank in (0, 1, 2):
+                if rank > 0 and (kind == INIT and way == "send"):
+                    continue
+                with self.subTest(rank=rank, way=way, kind=kind):
+                    self.assertEqual(self.shrunk(f"{rank}:{way}:{kind}:{count}"), [2])
+
 
 class Trainer(Launched):
     processes = 3
@@ -136,13 +186,13 @@ class Trainer(Launched):
     def compile(self, source):
         subprocess.run([MXC, "compile", ROOT / source, "-o", self.program], check=True, timeout=LIMIT)
 
-    def begin(self):
+    def begin(self, *policy):
         """A training that ends when it is interrupted."""
+        policy = policy or ("--on-death=wait", "--returns", "1000")
         (self.folder / "kept").mkdir()
         with open(self.folder / "out", "w") as out, open(self.folder / "errors", "w") as errors:
-            self.job = subprocess.Popen([MXC, "launch", "-n", str(self.processes), "--on-death=wait", "--returns", "1000", self.program, "train",
-                                         "--data", DIGITS, "--threads", "1", "--kvstore", "dist_sync", "--epochs", "1000000", "--save", "disturbed",
-                                         "--checkpoint-dir", "kept"], stdout=out, stderr=errors, cwd=self.folder)
+            self.job = subprocess.Popen([MXC, "launch", "-n", str(self.processes), *policy, self.program, "train", "--data", DIGITS, "--threads", "1",
+                                         "--kvstore", "dist_sync", "--epochs", "1000000", "--save", "disturbed", "--checkpoint-dir", "kept"], stdout=out, stderr=errors, cwd=self.folder)
         self.addCleanup(self.job.kill)
 
     def until(self, condition):
@@ -178,14 +228,14 @@ class Trainer(Launched):
         os.kill(killed, signal.SIGKILL)
         self.until(lambda: self.process(who) not in (None, killed))
 
-    def check_end(self, deaths):
+    def check_end(self, deaths, told=REPLACED):
         self.wait_for_epochs(2)  # so all take part again
         self.job.send_signal(signal.SIGINT)
         self.job.wait(timeout=LIMIT)
         errors = (self.folder / "errors").read_text()
         self.assertEqual(self.job.returncode, 130, errors)
-        self.assertEqual(re.sub(REPLACED, "", errors), "")
-        self.assertEqual(len(re.findall(REPLACED, errors)), deaths, errors)
+        self.assertEqual(re.sub(told, "", errors), "")
+        self.assertEqual(len(re.findall(told, errors)), deaths, errors)
         steps = safetensors_file.read(self.folder / "disturbed")[1]["step"]
         (self.folder / "alone").mkdir()
         subprocess.run([self.program, "train", "--data", DIGITS, "--threads", "1", "--shards", str(self.processes), "--epochs", "1000000", "--steps", steps,
@@ -208,6 +258,23 @@ class Trainer(Launched):
 
     def test_layers_with_state(self):
         self.killed("tests/examples/normed_digits.cpp", 0, 1)
+
+    def test_those_who_are_left_go_on(self):
+        """Three processes, then two, then one."""
+        self.compile("examples/digits/digits.cpp")
+        self.begin("--on-death=shrink")
+        for who in (1, SCHEDULER, 0):
+            self.wait_for_epochs(1)
+            killed = self.until(lambda: self.process(who))
+            os.kill(killed, signal.SIGKILL)
+            self.until(lambda: not pathlib.Path(f"/proc/{killed}/environ").exists())
+        self.wait_for_epochs(1)
+        self.check_end(3, f"{SHRUNK}|{REPLACED}")
+        shown = (self.folder / "out").read_text()
+        told = re.findall(r"\[0\] went on after step (\d+) with (2 processes|1 process): rank (\d) \(process \d+\) is gone\n", shown)
+        self.assertEqual([(left, rank) for _, left, rank in told], [("2 processes", "1"), ("1 process", "0")], shown)
+        self.assertLess(0, int(told[0][0]))
+        self.assertLess(int(told[0][0]), int(told[1][0]))
 
     def test_a_hundred_random_deaths(self):
         seed = int.from_bytes(os.urandom(4), "little")

@@ -232,7 +232,26 @@ TEST(Identity, OfAJobThatWaitsForItsDead) {
   EXPECT_EQ((*identity)->returns, 3);
   EXPECT_FALSE((*detect(with(kWorker, "MXC_ON_DEATH", "abort")))->waits);
   EXPECT_EQ(refusal(with(kWorker, "MXC_ON_DEATH", "wait")), "MXC_ON_DEATH=wait, and no MXC_STATE says where servers keep their state");
-  EXPECT_EQ(refusal(with(kWorker, "MXC_ON_DEATH", "foo")), "MXC_ON_DEATH=foo: abort or wait is expected");
+  EXPECT_EQ(refusal(with(kWorker, "MXC_ON_DEATH", "foo")), "MXC_ON_DEATH=foo: abort, wait or shrink is expected");
+}
+
+TEST(Identity, OfAJobThatShrinks) {
+  const Variables began = both(kWorker, {{"MXC_ON_DEATH", "shrink"}, {"MXC_STATE", "/there/1"}, {"MXC_BEGAN_WITH", "9"}});
+  auto identity = detect(began);
+  ASSERT_TRUE(identity.ok()) << identity.status();
+  EXPECT_TRUE((*identity)->waits);
+  EXPECT_TRUE((*identity)->shrinks);
+  EXPECT_EQ((*identity)->began_with, 9u);
+  EXPECT_EQ((*identity)->before.size, 0u);
+  const Variables goes_on = both(began, {{"MXC_STATE_BEFORE", "/there/0"}, {"MXC_SIZE_BEFORE", "8"}, {"MXC_GONE", "rank 7"}});
+  identity = detect(goes_on);
+  ASSERT_TRUE(identity.ok()) << identity.status();
+  EXPECT_EQ((*identity)->before.size, 8u);
+  EXPECT_EQ((*identity)->before.state_dir, "/there/0");
+  EXPECT_EQ((*identity)->gone, "rank 7");
+  EXPECT_EQ(refusal(without(began, "MXC_STATE")), "MXC_ON_DEATH=shrink, and no MXC_STATE says where servers keep their state");
+  EXPECT_EQ(refusal(without(began, "MXC_BEGAN_WITH")), "MXC_JOB is set, and MXC_BEGAN_WITH is not");
+  EXPECT_EQ(refusal(without(goes_on, "MXC_SIZE_BEFORE")), "MXC_JOB is set, and MXC_SIZE_BEFORE is not");
 }
 
 }  // namespace

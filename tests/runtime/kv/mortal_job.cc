@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -62,7 +63,8 @@ class MortalTransport : public Transport {
   std::vector<Point> points_;
 };
 
-// ---- What is computed: two values, of which the second is cut into chunks on all servers. A contribution depends on both.
+// ---- What is computed: two values, of which the second is cut into chunks on all servers. A shard's contribution depends on both. There are as many shards
+// as the job began with processes.
 constexpr size_t kElements[] = {5, 40'000};
 using Values = std::array<std::vector<float>, 2>;
 
@@ -72,33 +74,50 @@ Values first_values() {
     for (size_t i = 0; i < kElements[key]; ++i) values[key].push_back(static_cast<float>(i % 13) - 4);
   return values;
 }
-Values contribution(uint32_t rank, uint64_t step, const Values& at) {
+Values contribution(int64_t shard, uint64_t step, const Values& at) {
   Values made = at;
   for (size_t key : {0u, 1u})
     for (size_t i = 0; i < kElements[key]; ++i)
-      made[key][i] = 0.4f * at[key][i] - 0.3f * at[1 - key][i % kElements[1 - key]] + static_cast<float>(rank * 3 + step) / 7.3f;
+      made[key][i] = 0.4f * at[key][i] - 0.3f * at[1 - key][i % kElements[1 - key]] + static_cast<float>(static_cast<uint64_t>(shard) * 3 + step) / 7.3f;
   return made;
 }
 void update(float& value, float sum) { value -= 0.2f * sum; }
 
-// The sum over ranks, by the tree.
+// The sum over shards, by the tree.
 float added(const std::vector<Values>& all, Node node, size_t key, size_t i) {
   if (node.end - node.first == 1) return all[static_cast<size_t>(node.first)][key][i];
   return added(all, {node.first, node.middle()}, key, i) + added(all, {node.middle(), node.end}, key, i);
 }
 
-Values plain_loops(uint32_t ranks, uint64_t steps) {
+Values sum_over(Node part, const std::vector<Values>& all) {
+  Values sums;
+  for (size_t key : {0u, 1u})
+    for (size_t i = 0; i < kElements[key]; ++i) sums[key].push_back(added(all, part, key, i));
+  return sums;
+}
+
+Values plain_loops(int64_t shards, uint64_t steps) {
   Values values = first_values();
   for (uint64_t step = 1; step <= steps; ++step) {
     std::vector<Values> all;
-    for (uint32_t rank = 0; rank < ranks; ++rank) all.push_back(contribution(rank, step, values));
+    for (int64_t shard = 0; shard < shards; ++shard) all.push_back(contribution(shard, step, values));
+    const Values sums = sum_over({0, shards}, all);
     for (size_t key : {0u, 1u})
-      for (size_t i = 0; i < kElements[key]; ++i) update(values[key][i], added(all, {0, ranks}, key, i));
+      for (size_t i = 0; i < kElements[key]; ++i) update(values[key][i], sums[key][i]);
   }
   return values;
 }
 
-absl::Status work(Process& process, uint32_t rank, uint64_t steps, Values& values) {
+// Those of a process's shards.
+std::vector<Values> parts_at(const Identity& identity, int64_t shards, uint64_t step, const Values& values) {
+  const Node own = shards_of(identity.rank, identity.size, shards);
+  std::vector<Values> all(static_cast<size_t>(shards)), parts;
+  for (int64_t shard = own.first; shard < own.end; ++shard) all[static_cast<size_t>(shard)] = contribution(shard, step, values);
+  for (Node part : parts_of(own, shards)) parts.push_back(sum_over(part, all));
+  return parts;
+}
+
+absl::Status work(Process& process, const Identity& identity, int64_t shards, uint64_t steps, Values& values) {
   auto pull = [&](uint64_t step) {
     Answer answers[2];
     for (uint32_t key : {0u, 1u}) process.pull(key, step, reinterpret_cast<char*>(values[key].data()), answers[key].done());
@@ -117,10 +136,13 @@ absl::Status work(Process& process, uint32_t rank, uint64_t steps, Values& value
   }
   if (absl::Status status = pull(done); !status.ok()) return status;
   for (uint64_t step = done + 1; step <= steps; ++step) {
-    const Values made = contribution(rank, step, values);
+    const std::vector<Values> made = parts_at(identity, shards, step, values);
     Answer answers[2];
-    for (uint32_t key : {0u, 1u})
-      process.push(key, step, {{reinterpret_cast<const char*>(made[key].data()), 1}}, -static_cast<int32_t>(key), answers[key].done());
+    for (uint32_t key : {0u, 1u}) {
+      std::vector<PartOfKey> parts;
+      for (const Values& part : made) parts.push_back({reinterpret_cast<const char*>(part[key].data()), 1});
+      process.push(key, step, std::move(parts), -static_cast<int32_t>(key), answers[key].done());
+    }
     absl::Status status = answers[0].wait();
     status.Update(answers[1].wait());
     if (status.ok()) status = pull(step);
@@ -143,7 +165,8 @@ absl::StatusOr<std::string> run(const Identity& identity, uint64_t steps, const 
   std::vector<Key> keys;
   for (size_t elements : kElements) keys.push_back({"key " + std::to_string(keys.size()), {static_cast<int64_t>(elements)}, plan::DType::f32});
   PlanRules rules;
-  rules.servers = rules.workers = rules.shards = identity.size;
+  rules.servers = rules.workers = identity.size;
+  rules.shards = std::max(identity.size, identity.began_with);
   rules.cut_above = 64 << 10;
   auto plan = make_plan(keys, rules);
   if (!plan.ok()) return plan.status();
@@ -163,11 +186,11 @@ absl::StatusOr<std::string> run(const Identity& identity, uint64_t steps, const 
   };
   if (absl::Status status = (*process)->seal(*std::move(plan), updater, std::move(initial)); !status.ok()) return status;
   Values values;
-  absl::Status status = work(**process, identity.rank, steps, values);
+  absl::Status status = work(**process, identity, rules.shards, steps, values);
   if (!status.ok()) (*process)->fail(status);
   (*process)->stop();
   if (!status.ok()) return status;
-  return values == plain_loops(identity.size, steps) ? "as plain loops" : "other values";
+  return values == plain_loops(rules.shards, steps) ? "as plain loops" : "other values";
 }
 
 // "RANK:send:TYPE:COUNT[:LIVES]", if it is this rank's and life's.

@@ -63,6 +63,19 @@ TEST(Job, OneThatWaitsForItsDead) {
   EXPECT_FALSE(job_of("dist_sync", 0, launched(1, 2))->waits());
 }
 
+TEST(Job, OneThatShrinks) {
+  Variables variables = launched(0, 2);
+  for (const auto& [name, value] : Variables{{"MXC_ON_DEATH", "shrink"}, {"MXC_STATE", "/there"}, {"MXC_BEGAN_WITH", "3"}}) variables[name] = value;
+  EXPECT_TRUE(job_of("dist_sync", 0, variables)->waits());
+  EXPECT_EQ(job_of("dist_sync", 0, variables)->began_with, 3);
+  EXPECT_EQ(error_of("dist_async", 0, variables), "--kvstore dist_async: the job was launched with --on-death=shrink, which is for dist_sync");
+  variables["MXC_SIZE"] = "1";
+  EXPECT_FALSE(job_of("dist_sync", 0, variables)->identity.has_value());
+  variables["MXC_STATE_BEFORE"] = "/before";
+  variables["MXC_SIZE_BEFORE"] = "2";
+  EXPECT_TRUE(job_of("dist_sync", 0, variables)->identity.has_value());  // the last one serves what there was
+}
+
 TEST(Job, OneThatIsLaunchedAsTheOnlyOneIsAlone) {
   const auto job = job_of("dist_sync", 0, launched(0, 1));
   ASSERT_TRUE(job.ok()) << job.status();
