@@ -137,7 +137,7 @@ class Job {
 
   bool open_state() {
     if (options_.on_death == OnDeath::abort) return true;
-    const absl::Status status = states_.open(options_.state_dir.empty() ? work_.path() : options_.state_dir, options_.on_death == OnDeath::shrink);
+    const absl::Status status = states_.open(options_.state_dir.empty() ? work_.path() : options_.state_dir, options_.on_death == OnDeath::shrink, !hosts_.empty());
     if (!status.ok()) fail(Fault::input, std::string(status.message()));
     return status.ok();
   }
@@ -222,18 +222,18 @@ class Job {
     Variables variables = this->variables("worker", hosts_.empty() ? address_ : seen_from(rank));
     variables.push_back({"MXC_RANK", std::to_string(rank)});
     if (options_.shards > 0) variables.push_back({"MXC_SHARDS", std::to_string(options_.shards)});
+    if (options_.on_death != OnDeath::abort) add_state(child, variables);
     if (!hosts_.empty()) return start_remote(child, hosts_[static_cast<size_t>(rank)], variables);
     variables.push_back({"MXC_KEYS", keys_file_});
-    if (options_.on_death == OnDeath::abort) return start(child, {options_.command, variables});
-    for (auto& variable : states_.variables()) variables.push_back(std::move(variable));
-    if (options_.on_death == OnDeath::wait) {
-      variables.push_back({"MXC_RETURNS", std::to_string(child.returns)});
-    } else {
-      variables.push_back({"MXC_RETURNS", std::to_string(shrunk_)});
-      variables.push_back({"MXC_BEGAN_WITH", std::to_string(began_with_)});
-      if (!gone_.empty()) variables.push_back({"MXC_GONE", gone_});
-    }
     return start(child, {options_.command, variables});
+  }
+
+  void add_state(const Child& child, Variables& variables) const {
+    for (auto& variable : states_.variables()) variables.push_back(std::move(variable));
+    if (options_.on_death == OnDeath::wait) return variables.push_back({"MXC_RETURNS", std::to_string(child.returns)});
+    variables.push_back({"MXC_RETURNS", std::to_string(shrunk_)});
+    variables.push_back({"MXC_BEGAN_WITH", std::to_string(began_with_)});
+    if (!gone_.empty()) variables.push_back({"MXC_GONE", gone_});
   }
 
   // Has a signal ended it, unasked, and may another process take its place?
@@ -296,7 +296,8 @@ class Job {
   }
 
   void tell_replaced(const std::string& before, const Child& child) {
-    fprintf(stderr, "mxc: %s; process %d takes its place (%d of %d)\n", before.c_str(), static_cast<int>(child.process), ++returns_, options_.returns);
+    const std::string next = child.host.empty() ? "process " + std::to_string(child.process) : "another";
+    fprintf(stderr, "mxc: %s; %s takes its place (%d of %d)\n", before.c_str(), next.c_str(), ++returns_, options_.returns);
   }
 
   // The scheduler's address, to the host of this rank.

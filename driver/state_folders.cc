@@ -13,9 +13,10 @@
 
 namespace mxc::driver {
 
-absl::Status StateFolders::open(const std::string& folder, bool shrinks) {
+absl::Status StateFolders::open(const std::string& folder, bool shrinks, bool elsewhere) {
   folder_ = folder;
   shrinks_ = shrinks;
+  if (elsewhere) return absl::OkStatus();
   struct stat info;
   if (stat(folder.c_str(), &info) != 0) return absl::InvalidArgumentError(absl::StrCat("--state: '", folder, "': ", strerror(errno)));
   if (!S_ISDIR(info.st_mode)) return absl::InvalidArgumentError(absl::StrCat("--state: '", folder, "' is no folder"));

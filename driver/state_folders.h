@@ -15,8 +15,8 @@ namespace mxc::driver {
 
 class StateFolders {
  public:
-  // Error: there is no such folder.
-  absl::Status open(const std::string& folder, bool shrinks);
+  // `elsewhere`: on other machines, of which nothing is known. Error: there is no such folder here.
+  absl::Status open(const std::string& folder, bool shrinks, bool elsewhere);
   // Makes the folder of so many processes; after those of before have ended. Error: it cannot be made.
   absl::Status begin(int processes);
   // What these processes are to be told.

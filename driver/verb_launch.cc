@@ -55,8 +55,10 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
       if (options->on_death == OnDeath::abort && verb->count(only) > 0)
         printer.error(frontend::Fault::usage, std::string(only) + " goes with --on-death=wait or shrink");
     }
-    if (options->on_death != OnDeath::abort && !options->hosts_file.empty())
-      printer.error(frontend::Fault::usage, "--on-death=" + *policy + " is for processes of one machine, without -H");
+    if (options->on_death == OnDeath::shrink && !options->hosts_file.empty())
+      printer.error(frontend::Fault::usage, "--on-death=shrink is for processes of one machine, without -H");
+    if (options->on_death == OnDeath::wait && !options->hosts_file.empty() && options->state_dir.empty())
+      printer.error(frontend::Fault::usage, "--on-death=wait with -H: --state says in which folder, on each of the machines, processes keep what they have updated");
     if (options->command.empty()) printer.error(frontend::Fault::usage, "mxc launch -n NUMBER PROGRAM [ARGUMENTS]: which program?");
     else if (options->workers == 0 && options->hosts_file.empty()) printer.error(frontend::Fault::usage, "-n is required, or -H FILE");
     else if (options->hosts_file.empty() && !options->address.empty()) printer.error(frontend::Fault::usage, "--address is for machines of -H FILE");

@@ -23,10 +23,13 @@ MXC = BUILD / "bin/mxc"
 MORTAL = BUILD / "tests/runtime/kv/mortal_job"
 DIGITS = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
 LIMIT = 300  # seconds after which a process hangs
-REPLACED = r"mxc: (rank \d|the job's scheduler) \(process \d+\) was ended by signal 9 \(Killed\); process \d+ takes its place \((\d+) of (\d+)\)\n"
+REPLACED = (r"mxc: (rank \d|the job's scheduler) \((?:process \d+|host [\d.]+)\) was ended by signal 9 \(Killed\); (?:process \d+|another) takes its place "
+            r"\((\d+) of (\d+)\)\n")
 SHRUNK = r"mxc: ((?:rank \d \(process \d+\) was ended by signal 9 \(Killed\)(?:, )?)+); the job goes on with (\d) process(?:es)?\n"
 sys.path.insert(0, str(ROOT / "tests"))
 import safetensors_file  # noqa: E402
+from namespaces import Network  # noqa: E402
+from processes import processes_of  # noqa: E402
 
 # Messages, as in runtime/kv/wire.h.
 JOIN, SEALED, PEERS, LEAVE, OPENED, INIT, PUSH, RECEIVED, COMMITTED, PULL, VALUE, FINISH, ASK, VERSION = (
@@ -107,7 +110,8 @@ class Protocol(Launched):
             (["--on-death=abort", "--returns", 3], 2, "mxc: error: --returns goes with --on-death=wait or shrink"),
             (["--state", "."], 2, "mxc: error: --state goes with --on-death=wait or shrink"),
             (["--on-death=wait", "--returns", "-1"], 2, "--returns"),
-            (["--on-death=wait", "-H", "file"], 2, "mxc: error: --on-death=wait is for processes of one machine, without -H"),
+            (["--on-death=wait", "-H", "file"], 2, "mxc: error: --on-death=wait with -H: --state says in which folder, on each of the machines, processes keep "
+                                                   "what they have updated"),
             (["--on-death=shrink", "-H", "file"], 2, "mxc: error: --on-death=shrink is for processes of one machine, without -H"),
             (["--on-death=wait", "--state", "nowhere"], 1, "mxc: error: --state: 'nowhere': No such file or directory"),
             (["--on-death=wait", "--state", "file"], 1, "mxc: error: --state: 'file' is no folder"),
@@ -178,6 +182,9 @@ class EachPoint(Launched):
 
 class Trainer(Launched):
     processes = 3
+    policy = ("--on-death=wait", "--returns", "1000")
+    before = ()  # the words before the command
+    noise = "(?!)"  # what shells say
 
     def setUp(self):
         super().setUp()
@@ -188,11 +195,12 @@ class Trainer(Launched):
 
     def begin(self, *policy):
         """A training that ends when it is interrupted."""
-        policy = policy or ("--on-death=wait", "--returns", "1000")
+        policy = policy or self.policy
         (self.folder / "kept").mkdir()
         with open(self.folder / "out", "w") as out, open(self.folder / "errors", "w") as errors:
-            self.job = subprocess.Popen([MXC, "launch", "-n", str(self.processes), *policy, self.program, "train", "--data", DIGITS, "--threads", "1",
-                                         "--kvstore", "dist_sync", "--epochs", "1000000", "--save", "disturbed", "--checkpoint-dir", "kept"], stdout=out, stderr=errors, cwd=self.folder)
+            self.job = subprocess.Popen([*self.before, MXC, "launch", "-n", str(self.processes), *policy, self.program, "train", "--data", DIGITS, "--threads", "1",
+                                         "--kvstore", "dist_sync", "--epochs", "1000000", "--save", "disturbed", "--checkpoint-dir", "kept"],
+                                        stdout=out, stderr=errors, cwd=self.folder)
         self.addCleanup(self.job.kill)
 
     def until(self, condition):
@@ -214,10 +222,10 @@ class Trainer(Launched):
     def process(self, who):
         """A rank, or the scheduler."""
         variable = b"MXC_ROLE=scheduler\0" if who == SCHEDULER else b"MXC_RANK=%d\0" % who
-        for process in pathlib.Path(f"/proc/{self.job.pid}/task/{self.job.pid}/children").read_text().split():
+        for process in processes_of(self.program):
             try:
                 if variable in pathlib.Path(f"/proc/{process}/environ").read_bytes():
-                    return int(process)
+                    return process
             except OSError:
                 pass  # it has just gone
         return None
@@ -232,7 +240,7 @@ class Trainer(Launched):
         self.wait_for_epochs(2)  # so all take part again
         self.job.send_signal(signal.SIGINT)
         self.job.wait(timeout=LIMIT)
-        errors = (self.folder / "errors").read_text()
+        errors = re.sub(self.noise, "", (self.folder / "errors").read_text())
         self.assertEqual(self.job.returncode, 130, errors)
         self.assertEqual(re.sub(told, "", errors), "")
         self.assertEqual(len(re.findall(told, errors)), deaths, errors)
@@ -294,6 +302,24 @@ class Trainer(Launched):
             slowest = max(slowest, time.monotonic() - began)
         print(f"slowest from a death to the end of an epoch: {slowest:.2f} s", file=sys.stderr)
         self.check_end(100)
+
+
+class Machines(Trainer):
+    """The same on three machines, with the launcher on one more: a worker is killed with its server, where it runs, or the scheduler, beside the launcher."""
+    test_those_who_are_left_go_on = None  # on one machine
+    noise = r"\[\d\] Killed\n"
+
+    def setUp(self):
+        super().setUp()
+        network = Network(f"death{os.getpid()}", self.processes)
+        self.addCleanup(network.close)
+        self.before = network.within(0)
+        (self.folder / "hosts").write_text("".join(f"{network.address(number)}\n" for number in range(1, self.processes + 1)))
+        ssh = self.folder / "ssh"
+        ssh.write_text(f'#!/bin/sh\ncd / && exec ip netns exec {network.prefix}-"${{1##*.}}" sh -c "$2"\n')
+        ssh.chmod(0o755)
+        (self.folder / "state").mkdir()
+        self.policy = (*self.policy, "-H", "hosts", "--ssh", str(ssh), "--state", "state")
 
 
 if __name__ == "__main__":
