@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/core/fnv.h"
 #include "runtime/core/layout.h"
 #include "runtime/io/program_tensors.h"
 #include "runtime/kv/add.h"
@@ -43,13 +44,11 @@ int32_t priority_of(uint32_t key) { return -static_cast<int32_t>(key); }
 
 bool has_gradient(const SharedKey& key) { return key.kind == SharedKey::Kind::parameter || key.kind == SharedKey::Kind::gradient; }
 
-// Processes that update whole parameters themselves need each sum once. What they keep, and what compression keeps, is gone with a process.
+// Processes that update whole parameters themselves need each sum once. What compression keeps is gone with a process.
 absl::Status check_kind(const core::PlanView& view, const Job& job) {
-  const std::string waits = job.waits() ? absl::StrCat("training by several processes: --on-death=", kv::on_death(*job.identity)) : "";
-  if (job.waits() && job.compression.is_on())
-    return absl::UnimplementedError(absl::StrCat(waits, " with --compress: what has been left out would be gone with a process"));
-  if (job.waits() && WholeUpdate::is_in(view)) {
-    return absl::UnimplementedError(absl::StrCat(waits, " with an optimizer that looks at whole gradients: its state would be gone with a process"));
+  if (job.waits() && job.compression.is_on()) {
+    return absl::UnimplementedError(absl::StrCat("training by several processes: --on-death=", kv::on_death(*job.identity),
+                                                 " with --compress: what has been left out would be gone with a process"));
   }
   if (!WholeUpdate::is_in(view) || job.consistency == kv::Consistency()) return absl::OkStatus();
   const std::string optimizer = io::program_fact(view, "optimizer");
@@ -159,6 +158,7 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards,
     const std::vector<char> bytes = bytes_of(first);
     initial[measures_].assign(bytes.begin(), bytes.end());
   }
+  if (absl::Status status = open_state(); !status.ok()) return fail(status);
   auto updates = KeyUpdates::create(model_->program(), model_->view(), std::move(rules));
   if (!updates.ok()) return fail(updates.status());
   absl::Status begun = exchange_->begin(keys_, shards.count, *std::move(updates), std::move(initial));
@@ -178,8 +178,40 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards,
   for (uint32_t key = 0; key < keys_.size(); ++key)
     if (has_tensor(key)) queue_pull(key, steps_[key]);
   if (absl::Status status = settle(); !status.ok()) return status;
+  if (state_ != nullptr) {
+    if (absl::Status status = bring_up_to_date(place.samples); !status.ok()) return fail(status);
+  }
   before_ = exchange_->traffic();
   return place;
+}
+
+// Its file is there before the server's: those who take the servers' over find it.
+absl::Status ShardTraining::open_state() {
+  if (whole_ == nullptr || !job_.waits()) return absl::OkStatus();
+  std::vector<uint32_t> parameters;
+  for (const SharedKey& key : keys_)
+    if (key.kind == SharedKey::Kind::gradient) parameters.push_back(key.buffer);
+  const plan::Program& program = model_->program();
+  auto opened = WorkerState::open(*job_.identity, core::fnv(core::kFnv, program.plan, program.plan_bytes), whole_->memory(parameters));
+  if (!opened.ok()) return opened.status();
+  state_ = *std::move(opened);
+  return absl::OkStatus();
+}
+
+// Parameters and optimizer state are those of the last step that is done, of so many samples, and kept. Requires: its sums have come, or there is none yet, and
+// the first values have.
+absl::Status ShardTraining::bring_up_to_date(uint64_t samples) {
+  updates_ = steps_before_;
+  if (updates_ > 0) {
+    const absl::StatusOr<uint64_t> found = state_->restore(updates_);
+    if (!found.ok()) return found.status();
+    if (*found < updates_) {
+      whole_->start(updates_, samples);
+      if (absl::Status status = whole_->finish(); !status.ok()) return status;
+    }
+  }
+  state_->keep(kept_updates_ = updates_);
+  return absl::OkStatus();
 }
 
 // What all values have is what the job has done: of steps after it some may have a value, which are computed again.
@@ -202,6 +234,7 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::find_place() {
   place.stop = all[numbers_ - 1] > 0;
   place.so_far.sums.assign(all.begin() + static_cast<std::ptrdiff_t>(numbers_), all.end() - 2);
   place.so_far.samples = static_cast<int64_t>(all[2 * numbers_ - 2]);
+  place.samples = static_cast<uint64_t>(all[numbers_ - 2]);
   return place;
 }
 
@@ -374,7 +407,9 @@ absl::StatusOr<ShardTraining::Measured> ShardTraining::step(io::BatchLoader* loa
 
 absl::Status ShardTraining::finish_update() {
   absl::Status status = whole_ == nullptr ? absl::OkStatus() : whole_->finish();
-  return status.ok() ? status : fail(status);
+  if (!status.ok()) return fail(status);
+  if (state_ != nullptr && updates_ > kept_updates_) state_->keep(kept_updates_ = updates_);
+  return status;
 }
 
 absl::StatusOr<ShardTraining::Measured> ShardTraining::exchange_measures(std::vector<std::vector<double>> shards,
@@ -490,7 +525,9 @@ absl::Status ShardTraining::pull_kept() {
 absl::Status ShardTraining::close() {
   if (absl::Status status = settle(); !status.ok()) return status;
   absl::Status closed = exchange_->close(steps_);
-  return closed.ok() ? closed : fail(closed);
+  if (!closed.ok()) return fail(closed);
+  if (state_ != nullptr && !job_.identity->shrinks) state_->remove();
+  return closed;
 }
 
 ShardTraining::Communication ShardTraining::communication() const {

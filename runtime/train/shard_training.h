@@ -16,7 +16,8 @@
 //
 // In a job that waits for its dead, a process may come in the place of one that has died: it asks the servers how many steps all values have, and goes on
 // with the next, computed from the values of that step. So that these are still there everywhere, nothing of a step is pushed before all values of the
-// step before have come (`gate_`): then no value is more than one step ahead of another, and servers keep the last two of each.
+// step before have come (`gate_`): then no value is more than one step ahead of another, and servers keep the last two of each. Where it updates parameters itself,
+// its own state (worker_state.h) has the last update but one at least, and sums of the last step make that one again.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@
 #include "runtime/train/shard_compression.h"
 #include "runtime/train/shards.h"
 #include "runtime/train/whole_update.h"
+#include "runtime/train/worker_state.h"
 
 namespace mxc::train {
 
@@ -66,7 +68,8 @@ class ShardTraining {
   };
   // Where a process begins that comes in the place of one that has died.
   struct Return {
-    uint64_t steps = 0;  // that the job has done; 0: it has only begun
+    uint64_t steps = 0;    // that the job has done; 0: it has only begun
+    uint64_t samples = 0;  // of the last of them
     SoFar so_far;
     bool stop = false;   // after the last of them a process wanted to stop
   };
@@ -116,6 +119,8 @@ class ShardTraining {
   absl::Status agree(const Agreement& agreement);
   absl::StatusOr<Return> find_place();
   void queue_gate();
+  absl::Status open_state();
+  absl::Status bring_up_to_date(uint64_t samples);
 
   absl::Status push_residuals();
   absl::Status pull_kept();
@@ -135,7 +140,8 @@ class ShardTraining {
   std::shared_ptr<Exchange> exchange_;
   std::unique_ptr<GraphRunner> runner_;
   std::unique_ptr<WholeUpdate> whole_;  // null: servers update
-  uint64_t updates_ = 0;                // of whole_
+  std::unique_ptr<WorkerState> state_;  // of whole_, if the job waits for its dead; else null
+  uint64_t updates_ = 0, kept_updates_ = 0;  // of whole_; in state_
   Shards shards_;
   SumPlan sum_plan_;
   std::vector<kv::Node> parts_;

@@ -34,6 +34,14 @@ absl::Status WholeUpdate::finish() {
   return std::exchange(under_way_, false) ? runner_->finish() : absl::OkStatus();
 }
 
+std::vector<std::span<char>> WholeUpdate::memory(const std::vector<uint32_t>& parameters) const {
+  std::vector<std::span<char>> memory;
+  auto add = [&](const plan::Buffer& buffer) { memory.push_back({static_cast<char*>(model_->storage().address(buffer)), buffer.bytes}); };
+  for (uint32_t parameter : parameters) add(model_->view().buffer(parameter));
+  for (const plan::Binding& slot : model_->view().optimizer_slots()) add(model_->view().buffer(slot.buffer));
+  return memory;
+}
+
 uint64_t WholeUpdate::state_hash() const {
   uint64_t hash = core::kFnv;
   for (const plan::Binding& slot : model_->view().optimizer_slots()) {

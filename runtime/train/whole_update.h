@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,7 +33,9 @@ class WholeUpdate {
   // Waits for it, if one is under way.
   absl::Status finish();
 
-  // A number for what it keeps between steps: processes begin with the same.
+  // What it keeps between steps: parameters of these buffers, and the optimizer's state.
+  std::vector<std::span<char>> memory(const std::vector<uint32_t>& parameters) const;
+  // A number for what it keeps of it beside parameters: processes begin with the same.
   uint64_t state_hash() const;
 
  private:

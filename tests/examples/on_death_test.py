@@ -190,8 +190,8 @@ class Trainer(Launched):
         super().setUp()
         self.program = self.folder / "program"
 
-    def compile(self, source):
-        subprocess.run([MXC, "compile", ROOT / source, "-o", self.program], check=True, timeout=LIMIT)
+    def compile(self, source, *flags):
+        subprocess.run([MXC, "compile", ROOT / source, *flags, "-o", self.program], check=True, timeout=LIMIT)
 
     def begin(self, *policy):
         """A training that ends when it is interrupted."""
@@ -267,17 +267,33 @@ class Trainer(Launched):
     def test_layers_with_state(self):
         self.killed("tests/examples/normed_digits.cpp", 0, 1)
 
-    def test_those_who_are_left_go_on(self):
-        """Three processes, then two, then one."""
-        self.compile("examples/digits/digits.cpp")
+    def test_optimizers_that_look_at_whole_gradients(self):
+        """Each process keeps what it updates itself."""
+        self.compile("examples/digits/digits.cpp", "--optimizer=lamb")
+        self.begin()
+        for who in (0, 2):
+            self.wait_for_epochs(1)
+            self.kill(who)
+        self.check_end(2)
+
+    def shrink(self, *victims):
         self.begin("--on-death=shrink")
-        for who in (1, SCHEDULER, 0):
+        for who in victims:
             self.wait_for_epochs(1)
             killed = self.until(lambda: self.process(who))
             os.kill(killed, signal.SIGKILL)
             self.until(lambda: not pathlib.Path(f"/proc/{killed}/environ").exists())
         self.wait_for_epochs(1)
-        self.check_end(3, f"{SHRUNK}|{REPLACED}")
+        self.check_end(len(victims), f"{SHRUNK}|{REPLACED}")
+
+    def test_optimizers_that_look_at_whole_gradients_without_the_dead(self):
+        self.compile("examples/digits/digits.cpp", "--optimizer=adam:clip_norm=0.1")
+        self.shrink(0, 1)
+
+    def test_those_who_are_left_go_on(self):
+        """Three processes, then two, then one."""
+        self.compile("examples/digits/digits.cpp")
+        self.shrink(1, SCHEDULER, 0)
         shown = (self.folder / "out").read_text()
         told = re.findall(r"\[0\] went on after step (\d+) with (2 processes|1 process): rank (\d) \(process \d+\) is gone\n", shown)
         self.assertEqual([(left, rank) for _, left, rank in told], [("2 processes", "1"), ("1 process", "0")], shown)
@@ -285,10 +301,17 @@ class Trainer(Launched):
         self.assertLess(int(told[0][0]), int(told[1][0]))
 
     def test_a_hundred_random_deaths(self):
+        self.compile("examples/digits/digits.cpp")
+        self.random_deaths()
+
+    def test_a_hundred_random_deaths_of_processes_that_update_themselves(self):
+        self.compile("examples/digits/digits.cpp", "--optimizer=lamb")
+        self.random_deaths()
+
+    def random_deaths(self):
         seed = int.from_bytes(os.urandom(4), "little")
         print("seed", seed, file=sys.stderr)
         chance = random.Random(seed)
-        self.compile("examples/digits/digits.cpp")
         self.begin()
         self.wait_for_epochs(1)
         slowest = 0
@@ -306,7 +329,7 @@ class Trainer(Launched):
 
 class Machines(Trainer):
     """The same on three machines, with the launcher on one more: a worker is killed with its server, where it runs, or the scheduler, beside the launcher."""
-    test_those_who_are_left_go_on = None  # on one machine
+    test_those_who_are_left_go_on = test_optimizers_that_look_at_whole_gradients_without_the_dead = None  # on one machine
     noise = r"\[\d\] Killed\n"
 
     def setUp(self):
