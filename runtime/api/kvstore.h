@@ -19,14 +19,17 @@
 // arrays are added by a binary tree over the shards that does not depend on the number of workers: in "local" and "dist_sync" the values have the
 // same bits whether one process has four shards, two have two each, or four have one.
 //
+// Element types: f16, bf16, f32, f64, i32, i64, which travel as they are. Of f16 and bf16 each sum of two is computed in f32 and rounded, at each node of the
+// tree. Sums of i32 and i64 wrap around. i8, u8 and boolean are refused: sums over a few shards would leave their range unnoticed.
+//
 // Kinds
 //   "local"           one process
 //   "dist_sync"       a pull after the t-th push of a key brings the sum of everybody's first t pushes
 //   "dist_bounded:s"  or one that lacks the last s of them
 //   "dist_async"      everybody's pushes are updates of their own, in the order of arrival; a pull has at least the worker's own in it
 //
-// Compression. `KVStoreOptions::compress` ("fp16", "bf16", "2bit", "topk:0.01") sends fewer bytes for keys of f32 and f64. What is left out of a push is added to
-// the next of that key and shard. With an updater, in "local" and "dist_sync", a pull brings values that follow the updated ones in the same way: the updater
+// Compression. `KVStoreOptions::compress` ("fp16", "bf16", "2bit", "topk:0.01") sends fewer bytes for keys of f32 and f64; others travel as they
+// are. What is left out of a push is added to the next of that key and shard. With an updater, in "local" and "dist_sync", a pull brings values that follow the updated ones in the same way: the updater
 // sees them whole. The bits are still those of one process.
 //
 // Errors: mxc::Error with the line of the call for what is wrong at once. What goes wrong later (a process of the job dies, an updater fails) is
@@ -80,7 +83,7 @@ class KVStore {
 
   // Names a key and gives it its first value: that of rank 0. All keys are initialised before the first push or pull, in the same order
   // everywhere; best in the order in which a step first uses them. Waits for the value.
-  // Throws: the key is there already; a dtype that is not f32, f64, i32 or i64.
+  // Throws: the key is there already; a dtype that is not f16, bf16, f32, f64, i32 or i64.
   void init(const std::string& key, const NDArray& value, Here here = Here::current());
   void init(const std::vector<std::string>& keys, const std::vector<NDArray>& values, Here here = Here::current());
   void init(std::initializer_list<std::string> keys, const std::vector<NDArray>& values, Here here = Here::current()) {

@@ -24,7 +24,8 @@ namespace {
 using Method = Compression::Method;
 
 constexpr double kMostPart = 0.5;
-constexpr double kLargestHalf = 65504;
+template <typename T>
+constexpr T kLargestHalf = 65504;
 
 int64_t kept_of(const Compression& compression, int64_t elements) {
   return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(compression.part * static_cast<double>(elements))));
@@ -55,8 +56,8 @@ void store(char* to, size_t index, T value) {
 template <typename T>
 uint16_t to_16_bits(Method method, T value) {
   if (method == Method::bf16) return ndarray::bf16_bits(static_cast<float>(value));
-  if (!std::isfinite(value)) return ndarray::f16_bits(static_cast<double>(value));
-  return ndarray::f16_bits(std::clamp(static_cast<double>(value), -kLargestHalf, kLargestHalf));
+  if (!std::isfinite(value)) return ndarray::f16_bits(value);
+  return ndarray::f16_bits(std::clamp(value, -kLargestHalf<T>, kLargestHalf<T>));
 }
 template <typename T>
 T from_16_bits(Method method, uint16_t bits) {

@@ -10,7 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "runtime/core/fnv.h"
 #include "runtime/core/plan_sizes.h"
+#include "runtime/core/plan_view.h"
 #include "runtime/io/printable.h"
+#include "runtime/kv/add.h"
 #include "runtime/kv/tree.h"
 
 namespace mxc::kv {
@@ -42,9 +44,9 @@ absl::Status check(const std::vector<Key>& keys) {
     const bool packs = key.dtype == plan::DType::f32 || key.dtype == plan::DType::f64;
     if (key.compressed != Key::Compressed::nothing && !packs)
       return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), ": arrays of f32 and f64 are compressed"));
-    const bool added = key.dtype == plan::DType::f32 || key.dtype == plan::DType::f64 || key.dtype == plan::DType::i32 ||
-                       key.dtype == plan::DType::i64;
-    if (!added) return absl::InvalidArgumentError(absl::StrCat("key ", quoted(key), ": arrays of f32, f64, i32 and i64 are added"));
+    if (!is_added(key.dtype))
+      return absl::InvalidArgumentError(
+          absl::StrCat("key ", quoted(key), " is ", core::dtype_name(key.dtype), ": arrays of f16, bf16, f32, f64, i32 and i64 are added"));
     int64_t bytes = width_of(key.dtype);
     for (int64_t extent : key.shape) {
       if (extent < 0 || (extent > 0 && bytes > kMostBytes / extent))

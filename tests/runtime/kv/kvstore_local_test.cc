@@ -99,6 +99,18 @@ TEST(KVStoreLocal, ShardsAreAddedByTheTree) {
   EXPECT_EQ(target.item<float>(), 16777218.0f);
 }
 
+// ((2048 + 1) + (1 + 1)) in f16, whose numbers from 2048 on are even, and the like in bf16: each sum is rounded, not the whole alone (2051 would be 2052).
+TEST(KVStoreLocal, SumsOfSmallFloatsAreRoundedAtEachNode) {
+  KVStore kv = KVStore::create("local", {.shards = 4});
+  for (auto [type, large] : {std::pair{f16, 2048.0f}, {bf16, 256.0f}}) kv.init(to_string(type), NDArray::zeros({1}, type));
+  for (auto [type, large] : {std::pair{f16, 2048.0f}, {bf16, 256.0f}}) {
+    const NDArray target = NDArray::zeros({1}, type), one = NDArray::full({1}, 1, type);
+    kv.push(to_string(type), {NDArray::full({1}, large, type), one, one, one});
+    kv.pull(to_string(type), target);
+    EXPECT_EQ(target.cast(f32).item<float>(), large + 2) << to_string(type);
+  }
+}
+
 TEST(KVStoreLocal, PullsIntoViews) {
   KVStore kv = KVStore::create();
   kv.init("w", NDArray::from({1.0f, 2.0f}));
@@ -138,7 +150,8 @@ TEST(KVStoreErrors, Keys) {
   kv.init("w", w);
   expect_here([&] { kv.init("w", w); }, "init: key 'w' is there already");
   expect_here([&] { kv.init("", w); }, "init: a key has no name");
-  expect_here([&] { kv.init("h", NDArray::zeros({2}, boolean)); }, "init: key 'h': arrays of f32, f64, i32 and i64 are added");
+  expect_here([&] { kv.init("h", NDArray::zeros({2}, i8)); }, "init: key 'h' is i8: arrays of f16, bf16, f32, f64, i32 and i64 are added");
+  expect_here([&] { kv.init("h", NDArray::zeros({2}, boolean)); }, "init: key 'h' is boolean: arrays of f16, bf16, f32, f64, i32 and i64 are added");
   expect_here([&] { kv.init(std::vector<std::string>{"a", "b"}, {w}); }, "init: 2 keys and 1 values");
   kv.init({"b", "c"}, {NDArray::zeros({3}), w});
   expect_here([&] { kv.pull("v", w); }, "pull: there is no key 'v'; there are 'w', 'b', 'c'");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "runtime/engine/default_engine.h"
 #include "runtime/ndarray/array.h"
 #include "tests/runtime/kv/job.h"
@@ -27,16 +29,17 @@ NDArray gradient(const NDArray& weights, int64_t shard, int step) {
 }
 
 // The paper's loop. Returns the last values, one after the other.
-std::vector<float> train(Store& store, int steps = kSteps) {
+std::vector<float> train(Store& store, int steps = kSteps, DType type = f32) {
   store.set_updater([](const KVUpdate& update) { update.value -= 0.1f * update.gradient; }, here());
   std::vector<NDArray> weights;
   for (size_t key = 0; key < 3; ++key) {
     int64_t elements = 1;
     for (int64_t extent : kShapes[key]) elements *= extent;
-    NDArray first = (1.0f + static_cast<float>(key)) + 0.3f * sin(NDArray::arange(0, elements)).reshape(kShapes[key]);
+    const NDArray wide = (1.0f + static_cast<float>(key)) + 0.3f * sin(NDArray::arange(0, elements)).reshape(kShapes[key]);
+    NDArray first = wide.cast(type);
     if (store.rank != 0) first.fill(-99);  // rank 0's counts
     store.init(name(key), first, here());
-    weights.push_back(NDArray::zeros(kShapes[key]));
+    weights.push_back(NDArray::zeros(kShapes[key], type));
     if (key == 2) {
       for (size_t k = 0; k < 3; ++k) store.pull(name(k), weights[k], here());
     }
@@ -52,20 +55,20 @@ std::vector<float> train(Store& store, int steps = kSteps) {
   }
   std::vector<float> values;
   for (const NDArray& w : weights) {
-    const std::vector<float> some = w.flatten().to_vector<float>();
+    const std::vector<float> some = w.cast(f32).flatten().to_vector<float>();
     values.insert(values.end(), some.begin(), some.end());
   }
   return values;
 }
 
-std::vector<float> alone(int64_t shards, const std::string& compress = "") {
-  return train(*make_local_store(shards, test::compression_of(compress)));
+std::vector<float> alone(int64_t shards, const std::string& compress = "", DType type = f32) {
+  return train(*make_local_store(shards, test::compression_of(compress)), kSteps, type);
 }
 
-void expect_bits_of_one(const JobSetting& setting) {
+void expect_bits_of_one(const JobSetting& setting, DType type = f32) {
   std::vector<std::vector<float>> values(setting.workers);
-  EXPECT_EQ(run_job(setting, [&](Store& store) { values[store.rank] = train(store); }), without_errors(setting.workers));
-  const std::vector<float> expected = alone(setting.shards, setting.compress);
+  EXPECT_EQ(run_job(setting, [&](Store& store) { values[store.rank] = train(store, kSteps, type); }), without_errors(setting.workers));
+  const std::vector<float> expected = alone(setting.shards, setting.compress, type);
   for (uint32_t rank = 0; rank < setting.workers; ++rank)
     EXPECT_TRUE(values[rank] == expected) << "rank " << rank << " of " << setting.workers;
 }
@@ -73,6 +76,18 @@ void expect_bits_of_one(const JobSetting& setting) {
 TEST(KVStore, HasTheBitsOfOneProcess) {
   for (auto [workers, shards] : {std::pair<uint32_t, int64_t>{1, 4}, {2, 4}, {4, 4}, {2, 6}, {3, 3}})
     expect_bits_of_one({.workers = workers, .shards = shards});
+}
+
+// Sums are rounded at each node of the tree, on whichever side of the network it is made. Keys of 16 bits are not compressed.
+TEST(KVStore, OfSmallFloatsItHasTheBitsOfOneProcess) {
+  const std::vector<float> wide = alone(4);
+  for (DType type : {f16, bf16}) {
+    SCOPED_TRACE(to_string(type));
+    for (uint32_t workers : {1, 2, 4}) expect_bits_of_one({.workers = workers, .shards = 4}, type);
+    expect_bits_of_one({.workers = 2, .shards = 4, .compress = "2bit"}, type);
+    const std::vector<float> small = alone(4, "2bit", type);
+    for (size_t i = 0; i < wide.size(); ++i) ASSERT_NEAR(small[i], wide[i], 0.04 * std::abs(wide[i])) << i;
+  }
 }
 
 TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shards = 2, .kind = "dist_bounded:0"}); }

@@ -183,7 +183,7 @@ TEST(Plan, SaysWhichKeyIsWrong) {
   auto refusal = [](const std::vector<Key>& keys) { return std::string(make_plan(keys, {}).status().message()); };
   EXPECT_EQ(refusal({{"", {1}, f32}}), "a key has no name");
   EXPECT_EQ(refusal({{"w", {1}, f32}, {"w", {2}, f32}}), "two keys are called 'w'");
-  EXPECT_EQ(refusal({{"h", {1}, plan::DType::f16}}), "key 'h': arrays of f32, f64, i32 and i64 are added");
+  EXPECT_EQ(refusal({{"h", {1}, plan::DType::u8}}), "key 'h' is u8: arrays of f16, bf16, f32, f64, i32 and i64 are added");
   EXPECT_EQ(refusal({{"x", {int64_t{1} << 40, 2}, f32}}), "key 'x' is too large");
 }
 
