@@ -171,6 +171,7 @@ class Job {
             {"MXC_ROLE", role},
             {"MXC_SIZE", std::to_string(count_)},
             {"MXC_SCHEDULER", scheduler},
+            {"MXC_PATIENCE", std::to_string(options_.patience)},
             {"MXC_ON_DEATH", options_.on_death == OnDeath::abort ? "abort" : options_.on_death == OnDeath::wait ? "wait" : "shrink"}};
   }
 

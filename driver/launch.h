@@ -16,6 +16,7 @@ struct LaunchOptions {
   // When a signal ends a process: the job ends; it is started again, and the others wait for it; the others are started anew, and go on without it.
   enum class OnDeath : uint8_t { abort, wait, shrink } on_death = OnDeath::abort;
   int returns = 10;                  // how often processes are started again, all together; if it shrinks, the scheduler
+  int64_t patience = 30;             // seconds, with a program that stands still; 0: for ever
   std::string state_dir;             // where servers keep their state, unless it ends; empty: a temporary folder
   std::vector<std::string> command;  // the program and its arguments
   std::string hosts_file;            // empty: all on this machine

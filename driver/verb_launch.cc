@@ -43,6 +43,11 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
   verb->add_option("--state", options->state_dir,
                    "With --on-death=wait or shrink: the folder in which each process keeps what it has updated (default: a temporary one)")
       ->type_name("FOLDER");
+  verb->add_option("--patience", options->patience,
+                   "How many seconds a process may do nothing while others wait for it, before the job ends; computing is no standing still. 0: for ever")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 1'000'000).description(""))
+      ->capture_default_str();
   addColor(*verb, *color);
   verb->prefix_command();
   verb->callback([options, ssh, policy, color, verb, &exit_code] {

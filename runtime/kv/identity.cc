@@ -11,6 +11,8 @@ namespace mxc::kv {
 
 namespace {
 
+constexpr int64_t kMostPatience = 1'000'000;  // seconds
+
 absl::Status wrong(const char* name, const char* value, const char* expected) {
   return absl::InvalidArgumentError(absl::StrCat(name, "=", io::printable(value, io::kMostShown), ": ", expected, " is expected"));
 }
@@ -87,9 +89,7 @@ Place place_of(const Identity& identity) {
   return place;
 }
 
-}  // namespace
-
-absl::StatusOr<std::optional<Identity>> detect_identity(const Environment& environment) {
+absl::StatusOr<std::optional<Identity>> find_identity(const Environment& environment) {
   std::optional<Identity> own;
   if (const char* job = environment("MXC_JOB")) {
     absl::StatusOr<Identity> identity = of_mxc(environment, job);
@@ -108,6 +108,17 @@ absl::StatusOr<std::optional<Identity>> detect_identity(const Environment& envir
   absl::StatusOr<Identity> identity = identity_of(environment, found->front());
   if (!identity.ok()) return identity.status();
   return std::optional(*std::move(identity));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Identity>> detect_identity(const Environment& environment) {
+  absl::StatusOr<std::optional<Identity>> identity = find_identity(environment);
+  if (!identity.ok() || !identity->has_value() || environment("MXC_PATIENCE") == nullptr) return identity;
+  const absl::StatusOr<int64_t> patience = number_in(environment, "MXC_PATIENCE", kMostPatience);
+  if (!patience.ok()) return patience.status();
+  (*identity)->patience = *patience;
+  return identity;
 }
 
 }  // namespace mxc::kv

@@ -111,8 +111,10 @@ bool Member::send(Time now, Header& header, std::string& text) {
   }
   if (!welcome_ || over_ || !std::exchange(beat_due_, false)) return false;
   header.type = Type::heartbeat;
-  header.step = step_;
-  text.clear();
+  header.step = progress_.step;
+  header.sequence = progress_.moves;
+  header.weight = progress_.waits ? 1 : 0;
+  text = progress_.last.substr(0, kMostText);
   return true;
 }
 

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/kv/worker.h"
+#include "runtime/kv/progress.h"
 
 namespace mxc::kv {
 
@@ -47,8 +48,8 @@ class Member {
   void leave();
   // Ends the job, for this reason.
   void fail(std::string why);
-  // The last step that has begun.
-  void progress(uint64_t step) { step_ = step > step_ ? step : step_; }
+  // How far the program is.
+  void progress(Progress progress) { progress_ = std::move(progress); }
 
   // ---- What happens
   void receive(const Message& message, Time now, std::vector<News>& news);
@@ -77,7 +78,7 @@ class Member {
   size_t next_ = 0;          // of asked_ to be said now; beyond: the heartbeat is next, or nothing
   bool beat_due_ = false;
   bool welcome_ = false, over_ = false;
-  uint64_t step_ = 0;
+  Progress progress_;
   uint64_t passed_ = 0;
   std::string peers_;  // that have been told
   Time began_, heard_, next_beat_, ticked_;

@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/kv/process_threads.h"
 #include "runtime/kv/scheduler_loop.h"
 #include "runtime/kv/takeover.h"
@@ -13,6 +14,8 @@ namespace mxc::kv {
 
 namespace {
 
+constexpr const char* kAsked[] = {"a push", "a pull", "the number of steps", "the end", nullptr};  // by an order, as Order::Kind has them
+constexpr char kBarrier[] = "barrier";
 constexpr int64_t kControlFrame = kMostText;
 constexpr Duration kLastWords = std::chrono::seconds(1);  // for what is queued to leave when a process ends
 
@@ -87,11 +90,33 @@ absl::StatusOr<std::unique_ptr<ServerState>> Process::open_state() const {
   return ServerState::open(options_.state, options_.job, plan_, options_.rank, before.has_value() ? &*before : nullptr);
 }
 
+// Requires: mutex_.
+void Process::note(Asked asked) {
+  ++requests_;
+  last_ = asked;
+}
+
+// How far the program is, as the scheduler is to know it.
+Progress Process::look() {
+  std::lock_guard lock(mutex_);
+  Progress progress;
+  progress.step = step_.load(std::memory_order_relaxed);
+  const int64_t updated = sealed_ ? serving_->updated_key() : -1;  // others wait for what this process updates
+  progress.waits = updated < 0 && ((sealed_ && !idle_) || barriers_ > passed_ || leaving_);
+  progress.moves = moves_.look(now(), requests_, computed_by_process(), progress.waits);
+  const auto of_key = [&](const char* what, uint64_t key) { return absl::StrCat(what, " of '", plan_.keys[key].name, "'"); };
+  if (updated >= 0) progress.last = of_key("the beginning of an update", static_cast<uint64_t>(updated));
+  else if (last_.what == kBarrier) progress.last = absl::StrCat("barrier ", last_.number);
+  else if (last_.what != nullptr) progress.last = of_key(last_.what, last_.number);
+  return progress;
+}
+
 void Process::order(Order order) {
   absl::Status failure;
   {
     std::lock_guard lock(mutex_);
     failure = failure_;
+    if (const char* what = kAsked[static_cast<size_t>(order.kind)]) note({what, order.key});
     if (failure.ok()) orders_.push_back(std::move(order));
     idle_ = false;
   }
@@ -123,6 +148,7 @@ absl::Status Process::barrier() {
   {
     std::lock_guard lock(mutex_);
     number = ++barriers_;
+    note({kBarrier, number});
     asked_.push_back([number](Member& member) { member.meet(number); });
   }
   control_transport_->wake();
@@ -144,6 +170,7 @@ absl::Status Process::close() {
   if (absl::Status status = flush(); !status.ok()) return status;
   {
     std::lock_guard lock(mutex_);
+    leaving_ = true;
     asked_.push_back([](Member& member) { member.leave(); });
   }
   control_transport_->wake();
@@ -217,7 +244,7 @@ void Process::control() {
       for (auto& ask : std::exchange(asked_, {})) ask(member);
       stopping = stopping_;
     }
-    member.progress(step_.load(std::memory_order_relaxed));
+    member.progress(look());
     Header header;
     std::string text;
     while (member.send(now(), header, text)) {

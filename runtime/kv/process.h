@@ -85,7 +85,7 @@ class Process {
 
  private:
   struct Order {
-    enum class Kind : uint8_t { push, pull, ask, finish, connect } kind;
+    enum class Kind : uint8_t { push, pull, ask, finish, connect } kind;  // kAsked has their names
     uint32_t key = 0;
     uint64_t step = 0;
     std::vector<PartOfKey> parts;
@@ -95,6 +95,11 @@ class Process {
     std::vector<std::string> servers;
     uint64_t* steps = nullptr;
   };
+  // What the program has asked for.
+  struct Asked {
+    const char* what = nullptr;  // "a push"
+    uint64_t number = 0;  // of a key, or a barrier
+  };
   class Serving;
   class Working;
 
@@ -103,7 +108,9 @@ class Process {
   absl::StatusOr<std::unique_ptr<ServerState>> open_state() const;
   void control();
   void take(const News& news);
+  Progress look();
   void order(Order order);
+  void note(Asked asked);
   bool wait_for(const std::function<bool()>& condition);
   void wake_all();
   Header stamped(Header header) const;
@@ -120,10 +127,14 @@ class Process {
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   absl::Status failure_;
-  bool stopping_ = false, sealed_ = false, idle_ = false, farewell_ = false;
+  bool stopping_ = false, sealed_ = false, idle_ = false, leaving_ = false, farewell_ = false;
   uint64_t barriers_ = 0, passed_ = 0;
+  uint64_t requests_ = 0;  // of the program
+  Asked last_;             // of them
   std::vector<std::function<void(Member&)>> asked_;  // of the member
   std::vector<Order> orders_;                        // of the worker
+
+  Moves moves_;  // the control thread's
 
   std::unique_ptr<Transport> control_transport_;
   std::unique_ptr<Serving> serving_;

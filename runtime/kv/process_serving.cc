@@ -20,7 +20,15 @@ Process::Serving::Serving(Process& process, std::unique_ptr<Transport> transport
       transport_(std::move(transport)),
       limits_(process.plan_.limits(process.options_.job)),
       state_(std::move(state)),
-      server_(process.plan_, process.options_.rank, process.options_.worker.consistency, update, state_.get()) {}
+      server_(
+          process.plan_, process.options_.rank, process.options_.worker.consistency,
+          [this, update](const Step& step) {
+            updated_key_.store(process_.plan_.chunks[step.chunk].pieces.front().key, std::memory_order_relaxed);
+            absl::Status status = update(step);
+            updated_key_.store(-1, std::memory_order_relaxed);
+            return status;
+          },
+          state_.get()) {}
 
 void Process::Serving::run() {
   // An updater may queue operations, and those that the program has queued may wait for its result.

@@ -1,6 +1,7 @@
 // The threads of a process that serve and that work. See process.h.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -19,6 +20,8 @@ class Process::Serving {
   Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state);
   void run();
   void wake() { transport_->wake(); }
+  // A key that is being updated; -1: none is. From any thread.
+  int64_t updated_key() const { return updated_key_.load(std::memory_order_relaxed); }
   // Nobody needs it any more. From any thread.
   void forget_state() const {
     if (state_ != nullptr) state_->remove();
@@ -34,6 +37,7 @@ class Process::Serving {
   const std::unique_ptr<Transport> transport_;
   const Limits limits_;
   const std::unique_ptr<ServerState> state_;  // or null
+  std::atomic<int64_t> updated_key_{-1};      // relaxed: it is for messages, and orders nothing
   Server server_;
   struct Client {
     Peer peer = 0;

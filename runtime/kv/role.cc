@@ -42,6 +42,7 @@ absl::Status schedule(const Identity& identity, bool& published) {
   SchedulerOptions scheduling;
   scheduling.members = identity.size;
   scheduling.waits = identity.waits;
+  scheduling.patience = std::chrono::seconds(identity.patience);
   return run_scheduler(*std::move(transport), identity.job, scheduling, *listen, [&](const std::string& address) {
     published = true;
     if (identity.publish >= 0) publish(identity.publish, address);

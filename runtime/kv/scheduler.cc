@@ -48,7 +48,12 @@ void Scheduler::fail(std::string why, std::vector<Notice>& notices) {
 }
 
 void Scheduler::gone(uint32_t rank, const std::string& how, std::vector<Notice>& notices) {
-  fail(absl::StrCat(described(rank), " ", how, "; the last step that it began was ", members_[rank].step), notices);
+  fail(absl::StrCat(described(rank), " ", how, "; the last step that it began was ", members_[rank].progress.step), notices);
+}
+
+void Scheduler::note_progress(Member& member, Progress progress, Time now) {
+  if (progress.moves != member.progress.moves || progress.waits != member.progress.waits) member.moved = now;
+  member.progress = std::move(progress);
 }
 
 absl::Status Scheduler::receive(const Message& message, Time now, std::vector<Notice>& notices) {
@@ -62,14 +67,14 @@ absl::Status Scheduler::receive(const Message& message, Time now, std::vector<No
   }
   if (header.type == Type::join) {
     join(rank, message, notices);
-    member.heard = now;
+    member.heard = member.moved = now;
     return absl::OkStatus();
   }
   if (!member.joined || header.incarnation != member.incarnation) return absl::InvalidArgumentError("its sender has not joined");
   member.heard = now;
   switch (header.type) {
     case Type::heartbeat:
-      member.step = header.step;
+      note_progress(member, {header.step, header.sequence, header.weight != 0, std::string(message.payload)}, now);
       tell(rank, Type::alive, 0, notices);
       break;
     case Type::sealed: seal(rank, message, notices); break;
@@ -85,9 +90,9 @@ void Scheduler::join(uint32_t rank, const Message& message, std::vector<Notice>&
   Member& member = members_[rank];
   const bool another = member.joined && member.incarnation != message.header.incarnation;
   if (another && options_.waits) {
-    const uint64_t step = member.step;
+    const uint64_t step = member.progress.step;
     member = {};
-    member.step = step;
+    member.progress.step = step;
   } else if (another) {
     return fail(absl::StrCat("two processes say that they are rank ", rank, ": ", io::printable(member.who, io::kMostShown),
                              " and ", io::printable(std::string(message.payload), io::kMostShown)),
@@ -154,7 +159,10 @@ void Scheduler::tick(Time now, std::vector<Notice>& notices) {
   if (is_over()) return;
   // While it did not run itself, it could hear nobody.
   if (gap > options_.silence / 2) {
-    for (Member& member : members_) member.heard += gap;
+    for (Member& member : members_) {
+      member.heard += gap;
+      member.moved += gap;
+    }
   }
   for (uint32_t rank = 0; rank < members_.size(); ++rank) {
     const Member& member = members_[rank];
@@ -169,6 +177,22 @@ void Scheduler::tick(Time now, std::vector<Notice>& notices) {
       return fail(absl::StrCat("rank ", rank, " has not come within ", options_.gathering / std::chrono::seconds(1), " s"),
                   notices);
     }
+  }
+  if (options_.patience > Duration(0)) look_for_standstill(now, notices);
+}
+
+// It waits for nobody, has done nothing for a long time, and neither has somebody who waits.
+void Scheduler::look_for_standstill(Time now, std::vector<Notice>& notices) {
+  const auto stands = [&](const Member& m) { return m.joined && !m.away && !m.left && now - m.moved > options_.patience; };
+  if (!std::any_of(members_.begin(), members_.end(), [&](const Member& m) { return stands(m) && m.progress.waits; })) return;
+  for (uint32_t rank = 0; rank < members_.size(); ++rank) {
+    const Member& member = members_[rank];
+    if (!stands(member) || member.progress.waits) continue;
+    const std::string last = member.progress.last.empty() ? "its joining" : io::printable(member.progress.last, io::kMostShown);
+    return gone(rank,
+                absl::StrCat("stands still: others wait for it, and it has done nothing for ", options_.patience / std::chrono::seconds(1),
+                             " s; the last that was seen of it is ", last),
+                notices);
   }
 }
 

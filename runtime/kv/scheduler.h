@@ -3,7 +3,8 @@
 //
 // A member joins, says where its server listens and by which plan (`sealed`), says that it lives, meets the others at barriers, and leaves
 // when it has nothing more to do. When all have left, all are told, and their servers end. A member whose connection ends or who is silent
-// for too long before that is gone: the job ends, and everybody is told who it was.
+// for too long before that is gone: the job ends, and everybody is told who it was. So is one that says that it lives, but whose program stands still
+// (progress.h) while it waits for nobody and another waits.
 //
 // If the job waits for its dead, a member whose connection ends is away, and the others hear nothing. A process that joins as a rank takes the place of
 // the one before, with the barriers of a program that begins anew; when it has sealed all are told where its server is. Whoever of the old process still
@@ -15,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/kv/worker.h"
+#include "runtime/kv/progress.h"
 
 namespace mxc::kv {
 
@@ -23,6 +24,7 @@ struct SchedulerOptions {
   uint32_t members = 1;
   Duration silence = std::chrono::seconds(2);     // after which a member is gone
   Duration gathering = std::chrono::seconds(60);  // in which all must have joined
+  Duration patience = std::chrono::seconds(30);   // with a program that stands still; 0: for ever
   bool waits = false;                             // for members that are gone, or silent
   Duration absence = std::chrono::seconds(60);    // for so long
 };
@@ -59,13 +61,16 @@ class Scheduler {
     std::string who;      // host and process
     std::string address;  // of its server
     uint64_t hash = 0;
-    uint64_t step = 0;     // that it has last begun
+    Progress progress;
     uint64_t barrier = 0;  // that it has reached
     Time heard{};
+    Time moved{};  // when its program was last seen to go on
   };
 
   void fail(std::string why, std::vector<Notice>& notices);
   void gone(uint32_t rank, const std::string& how, std::vector<Notice>& notices);
+  static void note_progress(Member& member, Progress progress, Time now);
+  void look_for_standstill(Time now, std::vector<Notice>& notices);
   std::string described(uint32_t rank) const;
   void tell(uint32_t rank, Type type, uint64_t step, std::vector<Notice>& notices, std::string text = "");
   void tell_all(Type type, uint64_t step, std::vector<Notice>& notices, const std::string& text = "");

@@ -31,11 +31,11 @@ absl::Status cannot(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("the job's scheduler cannot start: ", why));
 }
 
-// This process's variables, with those of the scheduler instead of mxc's.
+// This process's variables, with those of the scheduler instead of mxc's; how patient the job is, its user has said.
 std::vector<std::string> variables_of(const SchedulerProcess& process, int published) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable)
-    if (!absl::StartsWith(*variable, "MXC_")) variables.push_back(*variable);
+    if (!absl::StartsWith(*variable, "MXC_") || absl::StartsWith(*variable, "MXC_PATIENCE=")) variables.push_back(*variable);
   variables.push_back(absl::StrCat("MXC_JOB=", absl::Hex(process.job)));
   variables.push_back("MXC_ROLE=scheduler");
   variables.push_back(absl::StrCat("MXC_SIZE=", process.size));

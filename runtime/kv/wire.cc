@@ -35,7 +35,7 @@ constexpr Kind kKinds[] = {
     {Type::welcome, "welcome"},
     {Type::sealed, "sealed", Payload::text},
     {Type::peers, "peers", Payload::text},
-    {Type::heartbeat, "heartbeat"},
+    {Type::heartbeat, "heartbeat", Payload::text},
     {Type::alive, "alive"},
     {Type::abort, "abort", Payload::text},
     {Type::barrier, "barrier"},

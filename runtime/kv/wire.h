@@ -41,7 +41,8 @@ enum class Type : uint8_t {
   welcome = 2,         // epoch
   sealed = 3,          // step: the hash of the plan; text: where the member's server listens. Said again until `peers`
   peers = 4,           // text: where all servers listen, a line each, in the order of ranks
-  heartbeat = 5,       // step: the last that the member has begun
+  heartbeat = 5,       // step: the last that the member has begun; sequence: another number when it has gone on; weight: 1 if it waits for
+                       // others; text: what it did last, or nothing
   alive = 6,           // the answer
   abort = 7,           // text: why the job ends
   barrier = 8,         // step: the number of the barrier. Said again until answered

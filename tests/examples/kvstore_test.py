@@ -54,13 +54,38 @@ int main(int argc, char** argv) {
 }
 """
 
+# One process does not come back: its program in its third step, or its updater in the third update of what lies there.
+STANDS_STILL = """#include <mxc/mxc.h>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+using namespace mxc;
+int main(int, char** argv) {
+  const std::string who = argv[1];
+  KVStore kv = KVStore::create("dist_sync");
+  kv.set_updater([&](const KVUpdate& update) {
+    if (who == "updater" && update.step == 3) std::this_thread::sleep_for(std::chrono::hours(1));
+    update.value += update.gradient;
+  });
+  NDArray sum = NDArray::zeros({3});
+  kv.init("sum", sum);
+  for (int step = 1;; ++step) {
+    if (who == "program" && kv.rank() == 1 && step == 3) std::this_thread::sleep_for(std::chrono::hours(1));
+    kv.push("sum", NDArray::ones({3}));
+    kv.pull("sum", sum);
+    sum.wait();
+  }
+}
+"""
+
 
 class Launch(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.programs = {"digits": ROOT / "examples/kvstore_digits/kvstore_digits.cpp"}
-        for name, text in {"lonely": LONELY, "unequal": UNEQUAL, "counts": COUNTS}.items():
+        for name, text in {"lonely": LONELY, "unequal": UNEQUAL, "counts": COUNTS, "stands_still": STANDS_STILL}.items():
             cls.programs[name] = cls.folder / f"{name}.cpp"
             cls.programs[name].write_text(text)
 
@@ -174,6 +199,18 @@ class Launch(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(errors, rf"\[0\] .*: rank 1 \(host \S+, process {victim}\) does not answer; the last step that it began was \d+\n")
 
+    def test_a_program_that_stands_still_is_gone(self):
+        """Its process says that it lives, and others wait for it."""
+        program = self.program("stands_still")
+        jobs = {who: subprocess.Popen([MXC, "launch", "-n", "2", "--patience", "5", program, who], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                for who in ("program", "updater")}
+        for (who, job), rank, last in zip(jobs.items(), (1, 0), ("a pull of 'sum'", "the beginning of an update of 'sum'")):
+            errors = job.communicate(timeout=120)[1]
+            self.assertEqual(job.returncode, 1, errors)
+            self.assertRegex(errors, rf"\[{1 - rank}\] \S+stands_still.cpp:20:\d+: error: (push|pull|wait): key 'sum': rank {rank} \(host \S+, process \d+\) stands still: "
+                                     rf"others wait for it, and it has done nothing for 5 s; the last that was seen of it is {last}; the last step that it began was [23]\n")
+        self.assertEqual(processes_of(program), [])
+
     def test_a_main_of_its_own_does_not_come_back(self):
         errors = self.launch("-n", 2, "--on-death=wait", self.program("counts"), "dist_sync", code=1).stderr
         self.assertRegex(errors, r"counts.cpp:5:\d+: error: create: the job was launched with --on-death=wait, and a program with a main of its own would "
@@ -194,11 +231,17 @@ class Launch(unittest.TestCase):
         self.assertEqual(shown.count(secret), 1)
         self.assertFalse(pathlib.Path(re.search(r"^MXC_KEYS=(.*)$", shown, re.M).group(1)).exists())
 
+    def test_help(self):
+        shown = " ".join(self.launch("--help").stdout.split())
+        self.assertIn("--patience SECONDS=30 How many seconds a process may do nothing while others wait for it, before the job ends; computing is no standing still. "
+                      "0: for ever", shown)
+
     def test_wrong_command_lines(self):
         for arguments, code, message in (
             (["-n", "2"], 2, "mxc launch -n NUMBER PROGRAM [ARGUMENTS]: which program?"),
             (["-n", "0", "./p"], 2, ""),
             (["./p"], 2, "-n is required"),
+            (["-n", "2", "--patience", "-1", "./p"], 2, "--patience"),
             (["-n", "2", "./nowhere"], 1, "cannot run './nowhere': No such file or directory"),
             (["-n", "2", self.program("lonely")], 1, f"'{self.folder}/lonely' makes no KVStore: there is nothing that its processes would share"),
             (["-n", "2", "false"], 1, "'false' does not become the job's scheduler: does its main make a KVStore?"),

@@ -217,6 +217,13 @@ TEST(Identity, OtherLaunchersSayWhatIsMissingOrWrong) {
   EXPECT_EQ(refusal(both(kKubernetes, {{"MXC_SHARDS", "many"}})), "MXC_SHARDS=many: a whole number up to 1048576 is expected");
 }
 
+TEST(Identity, HowPatientTheJobIs) {
+  EXPECT_EQ((*detect(kWorker))->patience, 30);
+  EXPECT_EQ((*detect(with(kWorker, "MXC_PATIENCE", "0")))->patience, 0);
+  EXPECT_EQ((*detect(both(kKubernetes, {{"MXC_PATIENCE", "5"}})))->patience, 5);
+  EXPECT_EQ(refusal(with(kWorker, "MXC_PATIENCE", "-1")), "MXC_PATIENCE=-1: a whole number up to 1000000 is expected");
+}
+
 TEST(Launchers, FirstHostOfASlurmList) {
   for (const auto& [list, host] : Variables{{"alpha", "alpha"}, {"alpha,beta", "alpha"}, {"node[3-5,9]", "node3"}, {"node[03,7],x", "node03"},
                                             {"rack1-node[07-09]-ib,rack2", "rack1-node07-ib"}, {"a,b[1-2]", "a"}, {"", ""}, {"broken[1-", ""}}) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "runtime/kv/member.h"
 
 namespace mxc::kv {
@@ -19,10 +21,28 @@ class SchedulerTest : public testing::Test {
   Said say(uint32_t rank, Type type, uint64_t step = 0, const std::string& text = "", uint64_t incarnation = 1) {
     Message message;
     message.header = {type, 0, 0, rank, incarnation, 0, 0, step, 0, 0};
+    return say(message, text);
+  }
+  Said say(Message message, const std::string& text) {
     message.payload = text;
     std::vector<Notice> notices;
     status_ = scheduler_.receive(message, now_, notices);
     return written(notices);
+  }
+  // A heartbeat.
+  Said live(uint32_t rank, uint64_t moves, bool waits, const std::string& last = "") {
+    Message message;
+    message.header = {Type::heartbeat, 0, 0, rank, 1, 0, 0, 4, moves, waits ? 1u : 0u};
+    return say(message, last);
+  }
+  // Both live for some time, as said.
+  Said live_for(Duration time, const std::function<void()>& both) {
+    Said said;
+    for (Duration passed{}; passed < time && said.empty(); passed += milliseconds(500)) {
+      both();
+      said = tick(milliseconds(500));
+    }
+    return said;
   }
   static Said written(const std::vector<Notice>& notices) {
     Said said;
@@ -90,6 +110,50 @@ TEST_F(SchedulerTest, ASilentMemberIsGone) {
   }
   say(0, Type::heartbeat, 4);
   EXPECT_EQ(tick(milliseconds(501))[0], "0 abort rank 1 (host b, process 2) does not answer; the last step that it began was 3");
+}
+
+// A program on a lock, say; the process says that it lives.
+TEST_F(SchedulerTest, AProgramThatStandsStillIsGone) {
+  join_all();
+  uint64_t moves = 0;
+  // Both go on; one waits for the other, which goes on; nobody waits.
+  EXPECT_EQ(live_for(seconds(100), [&] { live(0, ++moves, false), live(1, moves, true); }), Said{});
+  EXPECT_EQ(live_for(seconds(100), [&] { live(0, 0, true), live(1, ++moves, false); }), Said{});
+  EXPECT_EQ(live_for(seconds(100), [&] { live(0, 0, false), live(1, 0, false); }), Said{});
+  // One does not go on while the other, which waits, does something.
+  EXPECT_EQ(live_for(seconds(100), [&] { live(0, ++moves, true), live(1, 0, false); }), Said{});
+  // All wait, for the network perhaps.
+  EXPECT_EQ(live_for(seconds(100), [&] { live(0, 0, true), live(1, 0, true); }), Said{});
+  EXPECT_EQ(live_for(seconds(30), [&] { live(0, 0, true), live(1, 0, false, "a push of 'w'"); }), Said{});
+  const Said told = live_for(seconds(1), [&] { live(0, 0, true), live(1, 0, false, "a push of 'w'"); });
+  const std::string why =
+      "rank 1 (host b, process 2) stands still: others wait for it, and it has done nothing for 30 s; the last that was seen of it is a push of 'w'; the last "
+      "step that it began was 4";
+  EXPECT_EQ(told, (Said{"0 abort " + why, "1 abort " + why}));
+}
+
+TEST_F(SchedulerTest, AProgramThatNeverBegan) {
+  join_all();
+  const Said told = live_for(seconds(40), [&] { live(0, 0, false), live(1, 0, true); });
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_NE(told[0].find("rank 0 (host a, process 1) stands still: "), std::string::npos);
+  EXPECT_NE(told[0].find("the last that was seen of it is its joining; "), std::string::npos);
+}
+
+TEST_F(SchedulerTest, WhoHasLeftMayStandStill) {
+  join_all();
+  say(1, Type::leave);
+  EXPECT_EQ(live_for(seconds(100), [&] { live(0, 0, true), live(1, 0, false); }), Said{});
+}
+
+class PatientSchedulerTest : public SchedulerTest {
+ protected:
+  PatientSchedulerTest() : SchedulerTest({.members = 2, .patience = seconds(0)}) {}
+};
+
+TEST_F(PatientSchedulerTest, WaitsForEver) {
+  join_all();
+  EXPECT_EQ(live_for(seconds(1000), [&] { live(0, 0, true), live(1, 0, false); }), Said{});
 }
 
 // Its own process stood still: what members said meanwhile has not been looked at yet.
@@ -272,7 +336,7 @@ TEST_F(MemberTest, SaysAgainWhatIsNotAnswered) {
   EXPECT_EQ(sent(), Said{"join 0 me"});
   hear(Type::welcome);
   member_.seal(5, "here");
-  member_.progress(9);
+  member_.progress({.step = 9});
   EXPECT_EQ(sent(), (Said{"sealed 5 here", "heartbeat 9"}));
   EXPECT_EQ(sent(), Said{});
   now_ += milliseconds(500);
@@ -284,6 +348,18 @@ TEST_F(MemberTest, SaysAgainWhatIsNotAnswered) {
   EXPECT_EQ(hear(Type::peers, 0, "here\nelsewhere").size(), 1u);  // one has come back
   now_ += milliseconds(500);
   EXPECT_EQ(sent(), Said{"heartbeat 9"});
+}
+
+TEST_F(MemberTest, SaysHowFarItsProgramIs) {
+  sent();
+  hear(Type::welcome);
+  member_.progress({3, 8, true, "a pull of 'w'"});
+  now_ += milliseconds(500);
+  Header header;
+  std::string text;
+  ASSERT_TRUE(member_.send(now_, header, text));
+  EXPECT_EQ(header, (Header{.type = Type::heartbeat, .step = 3, .sequence = 8, .weight = 1}));
+  EXPECT_EQ(text, "a pull of 'w'");
 }
 
 TEST_F(MemberTest, ASchedulerThatIsSilentIsGone) {
