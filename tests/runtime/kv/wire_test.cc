@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <algorithm>
+#include <fstream>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "runtime/kv/crc32c.h"
 #include "tests/runtime/kv/mutate.h"
@@ -150,26 +152,71 @@ TEST(Wire, TheLargestFrameComesFromThePlan) {
   EXPECT_EQ((Limits{1, 1, {1 << 20, 64}, 1}.largest()), 1u << 20);
 }
 
-// Whatever arrives is refused, or is what its own header and payload would be written as. MXC_FUZZ_INPUTS of them.
+using Frames = std::vector<std::string>;
+
+// What corpus/types.txt says.
+Limits corpus_limits() {
+  Limits limits = kLimits;
+  limits.packed_bytes = {0, 3, 0};
+  return limits;
+}
+
+// Lines of a file in the corpus: a type, if it has such, and frames.
+std::vector<std::pair<std::string, Frames>> corpus(const std::string& file, bool has_types) {
+  std::ifstream lines(MXC_CORPUS "/" + file);
+  std::vector<std::pair<std::string, Frames>> inputs;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    auto& [type, frames] = inputs.emplace_back();
+    if (has_types) words >> type;
+    std::replace(type.begin(), type.end(), '_', ' ');
+    for (std::string word; words >> word;) frames.push_back(word == "-" ? "" : from_hex(word));
+  }
+  return inputs;
+}
+
+TEST(WireCorpus, HasAMessageOfEachType) {
+  std::set<std::string> types;
+  for (const auto& [type, frames] : corpus("types.txt", true)) {
+    const absl::StatusOr<Message> message = parse({frames.begin(), frames.end()}, corpus_limits());
+    ASSERT_TRUE(message.ok()) << type << ": " << message.status();
+    EXPECT_EQ(name_of(message->header.type), type);
+    EXPECT_EQ(header_frame(message->header, message->payload), frames[0]) << type;
+    types.insert(type);
+  }
+  EXPECT_EQ(types.size(), 27u);
+}
+
+// Refused, or what its own header and payload would be written as. Returns whether it is accepted.
+bool is_whole(const Frames& frames) {
+  const Limits limits = corpus_limits();
+  const absl::StatusOr<Message> message = parse({frames.begin(), frames.end()}, limits);
+  if (!message.ok()) {
+    EXPECT_FALSE(message.status().message().empty());
+    return false;
+  }
+  EXPECT_EQ(header_frame(message->header, message->payload), frames[0]);
+  EXPECT_LT(message->header.chunk, limits.chunk_bytes.size());
+  return true;
+}
+
+// The corpus as it is, then MXC_FUZZ_INPUTS mutations of it.
 TEST(WireFuzz, WhatIsAcceptedIsWhole) {
+  std::vector<Frames> seeds;
+  for (const auto& [type, frames] : corpus("types.txt", true)) seeds.push_back(frames);
+  const auto found = corpus("found.txt", false);
+  ASSERT_GT(found.size(), 10u);
+  for (const auto& [type, frames] : found) seeds.push_back(frames);
+  for (const Frames& frames : seeds) is_whole(frames);
   std::mt19937_64 random(11);
   int64_t accepted = 0;
-  for (int64_t i = 0; i < MXC_FUZZ_INPUTS; ++i) {
-    std::vector<std::string> frames = {kPushHeader, kPushPayload};
-    if (i % 3 == 1) frames = {header_frame({Type::join, kJob, 0, 0, 1, 0, 0, 0, 0, 0}, "host 1"), "host 1"};
-    if (i % 3 == 2)
-      frames = {header_frame({Type::pull, kJob, 0, 2, 1, 2, 1, static_cast<uint64_t>(i % 5), static_cast<uint64_t>(i % 7), 0}, "")};
+  for (int64_t i = 0; i < MXC_FUZZ_INPUTS && !testing::Test::HasFailure(); ++i) {
+    Frames frames = seeds[static_cast<size_t>(i) % seeds.size()];
     const bool mended = random() % 2 == 0;
     test::mutate(frames, random);
     if (mended && !frames.empty() && frames[0].size() >= 72) frames[0] = changed(frames[0], 68, 0);
-    const absl::StatusOr<Message> message = parse({frames.begin(), frames.end()});
-    if (!message.ok()) {
-      ASSERT_FALSE(message.status().message().empty());
-      continue;
-    }
-    ++accepted;
-    ASSERT_EQ(header_frame(message->header, message->payload), frames[0]);
-    ASSERT_LT(message->header.chunk, kLimits.chunk_bytes.size());
+    if (is_whole(frames)) ++accepted;
   }
   EXPECT_GT(accepted, MXC_FUZZ_INPUTS / 100);  // or the mutations would be too coarse to come near
   EXPECT_LT(accepted, MXC_FUZZ_INPUTS);
