@@ -8,7 +8,7 @@ packages=(
 )
 if [ "${1:-}" = --tests ]; then packages+=(libclang-rt-19-dev python3-numpy util-linux procps binutils dpkg-dev file make pkg-config
   qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross nodejs
-  openmpi-bin libopenmpi-dev iproute2); fi
+  openmpi-bin libopenmpi-dev iproute2 nftables); fi
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
