@@ -5,7 +5,7 @@
 
 #include "ir/mx.h"
 #include "ir/optimizers.h"
-#include "runtime/train/hyper_range.h"
+#include "runtime/io/hyper_range.h"
 
 namespace mxc::driver {
 
@@ -13,7 +13,7 @@ namespace {
 
 // Empty if a program may begin with this number.
 std::string faultOf(const std::string& name, double value, const CompileOptions& options) {
-  std::string fault = train::hyper_fault(name, options.f64 ? plan::DType::f64 : plan::DType::f32, /*compiled=*/std::nan(""), value);
+  std::string fault = io::hyper_fault(name, options.f64 ? plan::DType::f64 : plan::DType::f32, /*compiled=*/std::nan(""), value);
   return fault.empty() ? "" : name + ": " + fault;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mxc/dtype.h"
@@ -40,7 +41,8 @@ class Batch {
   NDArray image, label;  // the fields of these names, or empty
   int64_t rows() const { return rows_; }
   // Throws: no such field, with those that there are.
-  const NDArray& operator[](const TensorName& name) const;
+  const NDArray& operator[](const TensorName& name) const&;
+  NDArray operator[](const TensorName& name) && { return static_cast<const Batch&>(*this)[name]; }
 
  private:
   friend class DataIterator;
@@ -53,10 +55,12 @@ namespace data {
 struct Source;  // an open data set
 }
 
-// A pass over a data set. Threads: one at a time.
+// A pass over a data set, which it may outlive. At the end its batch is empty, and to go on is an error; so it is for one that belongs to no data set.
+// Threads: one at a time.
 class DataIterator {
  public:
-  const Batch& operator*() const { return batch_; }
+  const Batch& operator*() const& { return batch_; }
+  Batch operator*() && { return std::move(batch_); }  // const Batch& first = *set.begin(); lives as long as its name
   const Batch* operator->() const { return &batch_; }
   DataIterator& operator++();
   bool operator==(const DataIterator& other) const { return pass_ == other.pass_; }
@@ -65,24 +69,28 @@ class DataIterator {
   friend class DataSet;
   struct Pass;
   std::shared_ptr<Pass> pass_;  // null: at the end
+  Here where_ = {};             // of the loop
   Batch batch_;
 };
 
+// One that nothing was assigned to, or that was moved from, can be assigned to and destroyed; all else throws.
 class DataSet {
  public:
   DataSet batches(int64_t size, Here here = Here::current()) const;  // up to so many samples a batch; at first 1
   // In the order that the trainer takes in epoch `epoch()` with this seed, and with what it varies at random. At first: as stored.
-  DataSet shuffled(uint64_t seed) const;
-  DataSet epoch(int64_t number) const;  // counted from 0
+  DataSet shuffled(uint64_t seed, Here here = Here::current()) const;
+  DataSet epoch(int64_t number, Here here = Here::current()) const;  // counted from 0
   DataSet test(Here here = Here::current()) const;  // the part held out for testing. Throws: there is none.
-  int64_t size() const;                 // samples
-  std::vector<Field> fields() const;
+  int64_t size(Here here = Here::current()) const;  // samples
+  std::vector<Field> fields(Here here = Here::current()) const;
 
-  DataIterator begin() const;
+  DataIterator begin(Here here = Here::current()) const;
   DataIterator end() const { return {}; }
 
  private:
   friend struct data::Source;
+  const data::Source& source(const char* op, Here here) const;  // throws if there is none
+
   std::shared_ptr<const data::Source> source_;
   int64_t batch_ = 1, epoch_ = 0;
   uint64_t seed_ = 0;

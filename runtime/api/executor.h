@@ -68,7 +68,7 @@ struct ExecutorOptions {
 };
 
 // An input or result of an executor, as an array. Assigning an array to an input copies it there when it has come: its rows along the
-// batch axis are the samples of the next run.
+// batch axis are the samples of the next run. Assigning throws if the executor is gone.
 class Entry : public NDArray {
  public:
   Entry& operator=(const NDArray& array);
@@ -77,8 +77,9 @@ class Entry : public NDArray {
 
  private:
   friend class Executor;
-  Entry(NDArray array, executor::State* state, TensorName name) : NDArray(std::move(array)), state_(state), name_(std::move(name)) {}
-  executor::State* state_;
+  Entry(NDArray array, std::weak_ptr<executor::State> state, TensorName name)
+      : NDArray(std::move(array)), state_(std::move(state)), name_(std::move(name)) {}
+  std::weak_ptr<executor::State> state_;  // it may outlive the executor
   TensorName name_;
 };
 
@@ -129,7 +130,8 @@ class Executor {
   // the monitoring of that pattern.
   void monitor(const std::string& pattern, std::function<void(const std::string& name, const NDArray& value)> seen, Here here = Here::current());
 
-  void set_hyper(const std::string& name, double value, Here here = Here::current());  // for the runs that follow
+  // For the runs that follow. Throws: there is none of this name; a value that the trainer refuses, too (a negative rate, NaN).
+  void set_hyper(const std::string& name, double value, Here here = Here::current());
   double hyper(const std::string& name, Here here = Here::current()) const;
 
   // ---- The whole

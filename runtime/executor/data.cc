@@ -3,6 +3,7 @@
 #include "mxc/data.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -70,45 +71,54 @@ DataSet images(const std::string& path, const std::vector<Field>& fields, Here h
 
 }  // namespace data
 
-const NDArray& Batch::operator[](const TensorName& name) const {
+const NDArray& Batch::operator[](const TensorName& name) const& {
   for (size_t i = 0; i < names_.size(); ++i) {
     if (names_[i] == name.text) return arrays_[i];
   }
   throw Error(absl::StrCat("batch: there is no field '", name.text, "'; there are ", executor::quoted_list(names_)), name.where);
 }
 
+const data::Source& DataSet::source(const char* op, Here here) const {
+  if (source_ == nullptr) throw Error(absl::StrCat(op, ": the data set is empty: nothing was assigned to it, or it was moved from"), here);
+  return *source_;
+}
+
 DataSet DataSet::batches(int64_t size, Here here) const {
+  source("batches", here);
   if (size < 1) throw Error(absl::StrCat("batches: a batch of ", size, " samples"), here);
   DataSet set = *this;
   set.batch_ = size;
   return set;
 }
 
-DataSet DataSet::shuffled(uint64_t seed) const {
+DataSet DataSet::shuffled(uint64_t seed, Here here) const {
+  source("shuffled", here);
   DataSet set = *this;
   set.seed_ = seed;
   set.shuffled_ = true;
   return set;
 }
 
-DataSet DataSet::epoch(int64_t number) const {
+DataSet DataSet::epoch(int64_t number, Here here) const {
+  source("epoch", here);
+  if (number < 0 || number > std::numeric_limits<uint32_t>::max()) throw Error(absl::StrCat("epoch: there is no epoch ", number), here);
   DataSet set = *this;
   set.epoch_ = number;
   return set;
 }
 
 DataSet DataSet::test(Here here) const {
-  if (source_->test == nullptr) throw Error("test: the data set has no part held out for testing", here);
+  if (source("test", here).test == nullptr) throw Error("test: the data set has no part held out for testing", here);
   DataSet set = *this;
   set.source_ = source_->test;
   return set;
 }
 
-int64_t DataSet::size() const { return source_->samples->count(); }
+int64_t DataSet::size(Here here) const { return source("size", here).samples->count(); }
 
-std::vector<Field> DataSet::fields() const {
+std::vector<Field> DataSet::fields(Here here) const {
   std::vector<Field> fields;
-  for (const io::Field& field : source_->samples->fields()) {
+  for (const io::Field& field : source("fields", here).samples->fields()) {
     fields.push_back({field.name, field.shape, ndarray::from_plan(field.dtype), field.upper_bound});
   }
   return fields;
@@ -161,9 +171,9 @@ struct DataIterator::Pass {
   }
 };
 
-DataIterator DataSet::begin() const {
+DataIterator DataSet::begin(Here here) const {
   auto plan = std::make_shared<DataIterator::Pass::Plan>();
-  plan->samples = source_->samples;
+  plan->samples = source("a loop", here).samples;
   if (shuffled_) {
     plan->order = io::shuffled(size(), seed_, static_cast<uint32_t>(epoch_));
     plan->variation = io::Variation{seed_, static_cast<uint32_t>(epoch_)};
@@ -172,6 +182,7 @@ DataIterator DataSet::begin() const {
     std::iota(plan->order.begin(), plan->order.end(), int64_t{0});
   }
   DataIterator iterator;
+  iterator.where_ = here;
   iterator.pass_ = std::make_shared<DataIterator::Pass>();
   iterator.pass_->plan = std::move(plan);
   iterator.pass_->batch = batch_;
@@ -182,6 +193,7 @@ DataIterator DataSet::begin() const {
 // Before another batch is read, all that was queued with the batch before the present one has ended: a loop runs ahead of its
 // computation by two batches, not by as many as memory holds.
 DataIterator& DataIterator::operator++() {
+  if (pass_ == nullptr) throw Error("++: the iterator is at the end of its data set", where_);
   Pass& pass = *pass_;
   for (const ndarray::ChunkRef& chunk : pass.before) chunk->engine->wait_idle(chunk->variable, /*tells=*/false).IgnoreError();
   pass.before.clear();

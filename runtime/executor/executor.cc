@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/executor/state.h"
 #include "runtime/io/samples.h"
 
 namespace mxc {
 
 Entry& Entry::operator=(const NDArray& array) {
-  state_->assign(name_, array);
-  NDArray::operator=(state_->read(name_));
+  const std::shared_ptr<executor::State> state = state_.lock();
+  if (state == nullptr) throw Error(absl::StrCat("[\"", name_.text, "\"] = array: the executor is gone"), name_.where);
+  state->assign(name_, array);
+  NDArray::operator=(state->read(name_));
   return *this;
 }
 
@@ -29,7 +32,7 @@ executor::State& Executor::alive(Here here) const {
 Entry Executor::operator[](TensorName name) {
   executor::State& state = alive(name.where);
   NDArray array = state.read(name);
-  return Entry(std::move(array), &state, std::move(name));
+  return Entry(std::move(array), state_, std::move(name));
 }
 
 void Executor::forward(bool training, Here here) { alive(here).forward(training, here); }

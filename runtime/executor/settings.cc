@@ -1,11 +1,11 @@
 // What an executor is asked beside its runs: which gradients, which hyper-parameters, who looks on, and to wait.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/executor/state.h"
+#include "runtime/io/hyper_range.h"
 
 namespace mxc::executor {
 namespace {
@@ -47,7 +47,9 @@ void State::set_hyper(const std::string& wanted, double value, Here here) {
     if (io::is_internal_hyper(own)) continue;
     known.push_back(own);
     if (own != wanted) continue;
-    if (!std::isfinite(value)) throw Error(absl::StrCat("set_hyper: '", wanted, "' is to be ", value), here);
+    const plan::Hyper& hyper = view.hypers()[i];
+    const std::string fault = io::hyper_fault(own, view.buffer(hyper.buffer).dtype, hyper.default_value, value);
+    if (!fault.empty()) throw Error(absl::StrCat("set_hyper: '", wanted, "': ", fault), here);
     auto changed = std::make_shared<std::vector<double>>(*hypers);
     (*changed)[i] = value;
     hypers = std::move(changed);

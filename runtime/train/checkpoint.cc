@@ -10,9 +10,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "runtime/io/hyper_range.h"
 #include "runtime/io/printable.h"
 #include "runtime/io/program_tensors.h"
-#include "runtime/train/hyper_range.h"
 #include "runtime/train/options.h"
 #include "runtime/train/schedule.h"
 
@@ -91,7 +91,7 @@ void read_hypers(const core::PlanView& view, const io::TensorFile& file, Metadat
     const std::string name = view.text(hyper.name), key = "hyper." + name;
     if (io::is_internal_hyper(name)) continue;
     const double value = progress->hypers[name] = reader->real(key);
-    const std::string fault = hyper_fault(name, view.buffer(hyper.buffer).dtype, hyper.default_value, value);
+    const std::string fault = io::hyper_fault(name, view.buffer(hyper.buffer).dtype, hyper.default_value, value);
     if (!fault.empty()) reader->refuse(key, fault.substr(0, fault.find(", not")));
   }
   for (const auto& [key, value] : file.metadata) {

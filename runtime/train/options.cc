@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/io/hyper_range.h"
 #include "runtime/io/printable.h"
 #include "runtime/io/program_tensors.h"
 #include "runtime/kv/compression.h"
@@ -18,7 +19,6 @@
 #include "runtime/kv/kind.h"
 #include "runtime/train/checkpoint.h"
 #include "runtime/train/exit_code.h"
-#include "runtime/train/hyper_range.h"
 #include "runtime/train/schedule.h"
 
 namespace mxc::train {
@@ -80,7 +80,7 @@ void add_hypers(CLI::App* verb, const core::PlanView& view, Options* options) {
     std::ostringstream help;
     help << "hyper-parameter (default " << hyper.default_value << ")";
     const auto take = [options, name, dtype = view.buffer(hyper.buffer).dtype, compiled = hyper.default_value](const double& value) {
-      if (const std::string fault = hyper_fault(name, dtype, compiled, value); !fault.empty()) {
+      if (const std::string fault = io::hyper_fault(name, dtype, compiled, value); !fault.empty()) {
         throw CLI::ValidationError(flag_of(name), fault);
       }
       options->hypers[name] = value;

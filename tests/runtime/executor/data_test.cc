@@ -85,11 +85,49 @@ TEST(Data, LeftInTheMiddle) {
   }
 }
 
+// Batches and iterators own what they show.
+TEST(Data, BatchesOutliveTheirDataSet) {
+  const Batch& first = *data::csv(kDigits, kFields).batches(3).begin();
+  const NDArray& label = (*data::csv(kDigits, kFields).batches(3).begin())["label"];
+  DataIterator later;
+  {
+    const DataSet digits = data::csv(kDigits, kFields).batches(3);
+    later = digits.begin();
+  }
+  ++later;
+  EXPECT_EQ(first.rows(), 3);
+  EXPECT_EQ(label.to_vector<int32_t>(), first.label.to_vector<int32_t>());
+  const DataSet digits = data::csv(kDigits, kFields).batches(6);
+  EXPECT_EQ(later->label.to_vector<int32_t>(), digits.begin()->label.slice(0, 3, 6).to_vector<int32_t>());
+  int64_t rows = 0;
+  for (const Batch& batch : data::csv(kDigits, kFields).batches(500)) rows += batch.rows();
+  EXPECT_EQ(rows, digits.size());
+}
+
 TEST(Data, WrongUse) {
   EXPECT_EQ(message_of([] { data::csv("/nowhere.csv", kFields); }), "data: /nowhere.csv: No such file or directory");
   const DataSet digits = data::csv(kDigits, kFields);
   EXPECT_EQ(message_of([&] { digits.batches(0); }), "batches: a batch of 0 samples");
   EXPECT_EQ(message_of([&] { (*digits.begin())["picture"]; }), "batch: there is no field 'picture'; there are 'image', 'label'");
+  EXPECT_EQ(message_of([&] { digits.epoch(-1); }), "epoch: there is no epoch -1");
+  const std::string empty = ": the data set is empty: nothing was assigned to it, or it was moved from";
+  const DataSet none;
+  EXPECT_EQ(message_of([&] { none.batches(2); }), "batches" + empty);
+  EXPECT_EQ(message_of([&] { none.shuffled(2); }), "shuffled" + empty);
+  EXPECT_EQ(message_of([&] { none.epoch(2); }), "epoch" + empty);
+  EXPECT_EQ(message_of([&] { none.test(); }), "test" + empty);
+  EXPECT_EQ(message_of([&] { none.size(); }), "size" + empty);
+  EXPECT_EQ(message_of([&] { none.fields(); }), "fields" + empty);
+  EXPECT_EQ(message_of([&] {
+              for (const Batch& batch : none) batch.rows();
+            }),
+            "a loop" + empty);
+  DataIterator end = digits.batches(2000).begin();
+  ++end;
+  EXPECT_TRUE(end == digits.end());
+  EXPECT_EQ(end->rows(), 0);
+  EXPECT_EQ(message_of([&] { ++end; }), "++: the iterator is at the end of its data set");
+  EXPECT_EQ(message_of([] { ++DataIterator(); }), "++: the iterator is at the end of its data set");
   EXPECT_EQ(message_of([&] { digits.test().test(); }), "test: the data set has no part held out for testing");
 }
 

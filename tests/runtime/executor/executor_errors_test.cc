@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "runtime/engine/engine.h"
 #include "tests/runtime/error_line.h"
@@ -57,6 +58,21 @@ TEST_F(ExecutorErrors, OneThatHasBeenMovedFrom) {
   expect_here([&] { Executor(model_, cpu(), {.share = &net_}); }, gone);
   net_ = std::move(taken);
   EXPECT_EQ(net_.name(), "softmax");
+}
+
+TEST_F(ExecutorErrors, AnEntryThatOutlivesItsExecutor) {
+  auto net = std::make_unique<Executor>(model_);
+  Entry image = (*net)["image"];
+  Executor moved = std::move(*net);
+  net = nullptr;
+  image = samples_.images();  // the executor is another object now
+  EXPECT_EQ(floats(moved["image"]), floats(samples_.images()));
+  {
+    const Executor last = std::move(moved);
+  }
+  wait_all();  // what is queued keeps what it needs of an executor
+  EXPECT_EQ(message_of([&] { image = samples_.images(); }), "[\"image\"] = array: the executor is gone");
+  EXPECT_EQ(floats(image), floats(samples_.images()));  // what it showed is still there
 }
 
 TEST_F(ExecutorErrors, EveryKindNamesTheLineOfTheCall) {
@@ -136,7 +152,11 @@ TEST_F(ExecutorErrors, Names) {
   EXPECT_EQ(message_of([&] { net_.set_hyper("rate", 1); }),
             "set_hyper: the model 'softmax' has no hyper-parameter 'rate'; it has 'lr', 'momentum'");
   EXPECT_EQ(message_of([&] { net_.hyper("seed"); }), "hyper: the model 'softmax' has no hyper-parameter 'seed'; it has 'lr', 'momentum'");
-  EXPECT_EQ(message_of([&] { net_.set_hyper("lr", NAN); }), "set_hyper: 'lr' is to be nan");
+  EXPECT_EQ(message_of([&] { net_.set_hyper("lr", NAN); }), "set_hyper: 'lr': expected a number of at least 0, not nan");
+  EXPECT_EQ(message_of([&] { net_.set_hyper("lr", -0.1); }), "set_hyper: 'lr': expected a number of at least 0, not -0.1");
+  EXPECT_EQ(message_of([&] { net_.set_hyper("lr", 1e60); }), "set_hyper: 'lr': expected a number of at least 0, not 1e+60 (in f32)");
+  EXPECT_EQ(message_of([&] { net_.set_hyper("momentum", 1); }), "set_hyper: 'momentum': expected a number of at least 0 and below 1, not 1");
+  EXPECT_FLOAT_EQ(static_cast<float>(net_.hyper("lr")), 0.05f);  // none of them was taken
 }
 
 TEST_F(ExecutorErrors, ShapesAndTypes) {

@@ -1,10 +1,10 @@
-#include "runtime/train/hyper_range.h"
+#include "runtime/io/hyper_range.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace mxc::train {
+namespace mxc::io {
 namespace {
 
 std::string fault(const std::string& name, double value, plan::DType dtype = plan::DType::f64) {
@@ -48,4 +48,4 @@ TEST(HyperRange, AsTheProgramHoldsIt) {
 TEST(HyperRange, WhatWasCompiledIsAccepted) { EXPECT_EQ(fault("momentum", -7), ""); }
 
 }  // namespace
-}  // namespace mxc::train
+}  // namespace mxc::io

@@ -1,10 +1,10 @@
 // See hyper_range.h.
-#include "runtime/train/hyper_range.h"
+#include "runtime/io/hyper_range.h"
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/hyper_range.h"
 
-namespace mxc::train {
+namespace mxc::io {
 
 std::string hyper_fault(const std::string& name, plan::DType dtype, double compiled, double value) {
   if (value == compiled) return "";
@@ -15,4 +15,4 @@ std::string hyper_fault(const std::string& name, plan::DType dtype, double compi
   return absl::StrCat("expected ", range.text, ", not ", value, core::is_within(range, value) ? " (in f32)" : "");
 }
 
-}  // namespace mxc::train
+}  // namespace mxc::io
