@@ -161,7 +161,7 @@ NDArray take(NDArray x, NDArray given, Axis along, Here here) {
   Dims shape = from.shape;
   shape.erase(axis);
   for (int i = 0; i < places.shape.size(); ++i) shape.insert(axis + i, places.shape[i]);
-  NDArray out = new_result(from, from.dtype, shape);
+  NDArray out = new_result(from, from.dtype, checked_shape("take", shape.vector(), from.dtype, here));
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   const int64_t bytes = bytes_of(from.dtype);

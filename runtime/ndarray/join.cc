@@ -1,4 +1,6 @@
 // Joining arrays and cutting them apart: copies into views of the result, and views.
+#include <exception>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/copy.h"
 #include "runtime/ndarray/pointwise.h"
@@ -63,6 +65,11 @@ std::vector<NDArray> split(const NDArray& x, int64_t parts, Axis along, Here her
     fail("split", absl::StrCat("axis ", axis, " of shape ", text(array.shape), " does not split into ", parts, " equal parts"), here);
   }
   std::vector<NDArray> views;
+  try {
+    views.reserve(static_cast<size_t>(parts));  // of an axis of extent 0 there may be any number
+  } catch (const std::exception&) {
+    fail("split", absl::StrCat("no memory for ", parts, " parts"), here);
+  }
   const int64_t length = extent / parts;
   for (int64_t i = 0; i < parts; ++i) views.push_back(x.slice(axis, i * length, (i + 1) * length, 1, here));
   return views;
@@ -88,7 +95,7 @@ NDArray tile(const NDArray& x, const Extents& times, Here here) {
       fail("tile", absl::StrCat("axis ", axis, " of shape ", text(array.shape), " repeated ", repeats[axis], " times is too large"), here);
     }
     NDArray out = new_result(array, array.dtype, checked_shape("tile", wanted, array.dtype, here));
-    for (int64_t i = 0; i < repeats[axis]; ++i) copy_into(out.slice(axis, i * extent, (i + 1) * extent, 1, here), result);
+    for (int64_t i = 0; i < repeats[axis] && Access::peek(out)->elements > 0; ++i) copy_into(out.slice(axis, i * extent, (i + 1) * extent, 1, here), result);
     result = out;
   }
   return Access::peek(result)->chunk == array.chunk ? result.copy(here) : result;

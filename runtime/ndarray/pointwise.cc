@@ -1,6 +1,7 @@
 // Deciding about a pointwise operation: shapes, where the result goes. How it runs is in pointwise_run.cc.
 #include "runtime/ndarray/pointwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -115,6 +116,9 @@ Dims broadcast_shape(const char* op, const NDArray* const* arrays, int count, He
   for (int i = 1; i < count; ++i) {
     if (!broadcast(&shape, Access::peek(*arrays[i])->shape)) fail_to_broadcast(op, arrays, count, here);
   }
+  double elements = 1;
+  for (int64_t extent : shape) elements *= static_cast<double>(std::max<int64_t>(1, extent));
+  if (elements > 0x1p59) checked_shape(op, shape.vector(), plan::DType::f64, here);  // the widest that a result may be
   return shape;
 }
 

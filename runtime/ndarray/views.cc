@@ -102,8 +102,8 @@ PublicView NDArray::slice(int64_t axis_given, int64_t from, int64_t to, int64_t 
   auto cut = [extent](int64_t end) { return std::clamp<int64_t>(end < 0 ? end + extent : end, 0, extent); };
   const int64_t first = cut(from), last = std::max(cut(to), first);
   Dims shape = base.shape, strides = base.strides;
-  shape[axis] = (last - first + step - 1) / step;
-  strides[axis] *= step;
+  shape[axis] = last == first ? 0 : (last - first - 1) / step + 1;
+  if (shape[axis] > 1) strides[axis] *= step;  // else the step may be larger than any stride
   return view(base, base.offset + first * base.strides[axis], shape, strides, here);
 }
 

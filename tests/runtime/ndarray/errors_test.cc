@@ -160,6 +160,8 @@ TEST(Errors, NamesAreTheUsers) {
   EXPECT_EQ(error_of([&] { NDArray().flatten(); }), "flatten: the array is empty: nothing was assigned to it, or it was moved from");
   EXPECT_EQ(error_of([&] { topk(x, {.k = -1}); }), "topk: k is -1, but axis 1 has 3 elements");
   EXPECT_EQ(error_of([&] { pad(NDArray::ones({1}), {.before = {INT64_MAX}, .after = {0}}); }), "pad: axis 0 is padded by more than an array can hold");
+  const NDArray row = NDArray::ones({1}).broadcast_to({1, int64_t{1} << 40});  // no memory yet
+  EXPECT_EQ(error_of([&] { row + row.transpose(); }), "add: the shape {1099511627776, 1099511627776} is too large");
   EXPECT_EQ(error_of([&] { tile(NDArray::ones({4}, u8), {int64_t{1} << 61}); }), "tile: axis 0 of shape {4} repeated 2305843009213693952 times is too large");
   EXPECT_EQ(error_of([&] { x.to(cpu(-1)); }), "to: there is no device cpu(-1)");
 }

@@ -1,6 +1,9 @@
 // Views, indexing, joining and cutting, against NumPy.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+
 #include "tests/runtime/ndarray/expected.h"
 
 namespace mxc {
@@ -81,6 +84,35 @@ TEST(Matmul, AsNumPy) {
   gaps.slice(0, 0, 10, 2).slice(1, 0, 16, 2).assign(m);
   expect_close(matmul(gaps.slice(0, 0, 10, 2).slice(1, 0, 16, 2), n), "matmul");
   EXPECT_EQ(matmul(NDArray::zeros({2, 0}), NDArray::zeros({0, 3})).to_vector<float>(), std::vector<float>(6, 0));
+}
+
+TEST(Shapes, StepsAndExtentsAtTheEndsOfInt64) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  const NDArray x = NDArray::arange(0, 10).reshape({2, 5});
+  for (const int64_t step : {kMost, kMost - 1, kMost / 2, int64_t{5}}) {
+    EXPECT_EQ(x.slice(1, 1, 5, step).to_vector<float>(), (std::vector<float>{1, 6})) << step;
+    EXPECT_EQ(x.slice(1, kLeast, kMost, step).slice(1, 0, kMost, step).to_vector<float>(), (std::vector<float>{0, 5})) << step;
+  }
+  EXPECT_EQ(x.slice(1, 0, 5, 4).to_vector<float>(), (std::vector<float>{0, 4, 5, 9}));
+  EXPECT_EQ(x.slice(1, kMost, kLeast, kMost).shape(), (Extents{2, 0}));
+  for (const int64_t step : {int64_t{-1}, -kMost, kLeast}) {
+    EXPECT_EQ(error_of([&] { x.slice(1, 0, 5, step); }), "slice: the step is " + std::to_string(step) + ": at least 1");
+  }
+  x.slice(1, 4, 5, kMost) = -1;
+  EXPECT_EQ(x.slice(1, 3, 5).to_vector<float>(), (std::vector<float>{3, -1, 8, -1}));
+}
+
+TEST(Shapes, OfNoElements) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kMany = int64_t{1} << 40;
+  const NDArray none = NDArray::zeros({0, 3});
+  EXPECT_EQ(none.slice(0, 0, 5, kMost).shape(), (Extents{0, 3}));
+  EXPECT_EQ(none.slice(0, -5, 5).slice(1, 1, 2).shape(), (Extents{0, 1}));
+  EXPECT_EQ(sum(none.slice(1, 0, 3, 2)).item<float>(), 0);
+  none.slice(0, 0, 1) = 1;
+  EXPECT_EQ(tile(NDArray::zeros({0}), {kMany}).shape(), Extents{0});
+  EXPECT_EQ(split(NDArray::zeros({0}), 3).size(), 3u);
+  EXPECT_EQ(error_of([] { split(NDArray::zeros({0}), std::numeric_limits<int64_t>::max()); }), "split: no memory for 9223372036854775807 parts");
+  EXPECT_EQ(error_of([&] { take(NDArray::zeros({0, kMany, 1 << 20}), NDArray::from({0, 0, 0, 0})); }), "take: the shape {4, 1099511627776, 1048576} is too large");
 }
 
 }  // namespace
