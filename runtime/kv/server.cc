@@ -79,22 +79,15 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
   if (worker >= parts_.size()) return broken(message, "there is no such worker");
   ChunkState& chunk = found->second;
   switch (header.type) {
-    case Type::init:
-      if (!chunk.initialised) {
-        std::copy(message.payload.begin(), message.payload.end(), chunk.value.begin());
-        chunk.initialised = true;
-        keep(header.chunk);
-      }
-      replies.push_back(reply(worker, Type::initialised, header, 0));
-      break;
+    case Type::init: return init(worker, message, replies);
     case Type::push: {
       if (absl::Status status = push(worker, message, replies); !status.ok()) return status;
-      break;
+      return advance(header.chunk, worker, replies);
     }
     case Type::probe: {
       if (header.part >= parts_[worker].size()) return broken(message, "the worker has no such part");
       auto step = chunk.steps.find(header.step);
-      const bool kept = step != chunk.steps.end() && step->second.contains({worker, header.part});
+      const bool kept = step != chunk.steps.end() && step->second.contributions.contains({worker, header.part});
       const Type answer = header.step <= committed_of(chunk, worker) ? Type::committed : kept ? Type::received : Type::missing;
       replies.push_back(reply(worker, answer, header, header.step));
       return absl::OkStatus();
@@ -104,7 +97,8 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
         return broken(message, "no worker is so far");
       Waiting& waiting = chunk.pulls[worker];
       if (header.sequence >= waiting.sequence) waiting = {header.step, header.sequence, header.weight == 1};
-      break;
+      answer_pull(header.chunk, worker, replies);
+      return absl::OkStatus();
     }
     case Type::ask: {
       Reply made = reply(worker, Type::version, header, chunk.version);
@@ -113,15 +107,36 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       return absl::OkStatus();
     }
     case Type::finish:
-      if (header.step < chunk.finished_from[worker]) {
-        chunk.finished_from[worker] = header.step;
-        if (state_ != nullptr) state_->keep_finished(header.chunk, chunk.finished_from);
-      }
+      finish(worker, header);
       replies.push_back(reply(worker, Type::finished, header, header.step));
-      break;
+      return advance(counted_by(header.chunk), worker, replies);
     default: return broken(message, "servers take no such messages");
   }
-  return advance(counted_by(header.chunk), replies);
+}
+
+absl::Status Server::init(uint32_t worker, const Message& message, std::vector<Reply>& replies) {
+  const uint32_t number = message.header.chunk;
+  ChunkState& chunk = chunks_.at(number);
+  replies.push_back(reply(worker, Type::initialised, message.header, 0));
+  if (chunk.initialised) return absl::OkStatus();
+  std::copy(message.payload.begin(), message.payload.end(), chunk.value.begin());
+  chunk.initialised = true;
+  keep(number);
+  // What has come before it.
+  for (uint32_t any = 0; any < parts_.size(); ++any)
+    if (absl::Status status = advance(counted_by(number), any, replies); !status.ok()) return status;
+  answer_pulls(number, replies);
+  return absl::OkStatus();
+}
+
+void Server::finish(uint32_t worker, const Header& header) {
+  ChunkState& chunk = chunks_.at(header.chunk);
+  uint64_t& from = chunk.finished_from[worker];
+  if (header.step >= from) return;
+  for (auto step = chunk.steps.lower_bound(header.step); step != chunk.steps.lower_bound(from); ++step)
+    if (!all_there(chunk, worker, step->first)) --step->second.awaited;
+  from = header.step;
+  if (state_ != nullptr) state_->keep_finished(header.chunk, chunk.finished_from);
 }
 
 bool Server::is_ready(uint32_t number) const {
@@ -155,68 +170,88 @@ absl::Status Server::push(uint32_t worker, const Message& message, std::vector<R
     bytes.resize(planned.bytes);
     if (!plan_.unpack(header.chunk, message.payload, bytes)) return broken(message, "its compressed elements cannot be");
   }
-  auto [place, fresh] = chunk.steps[header.step].try_emplace({worker, header.part});
+  Collected& step = collected(chunk, header.step);
+  auto [place, fresh] = step.contributions.try_emplace({worker, header.part});
   if (fresh) {
     kept_bytes_ += static_cast<int64_t>(bytes.size());
     place->second = {std::move(bytes), header.weight};
+    if (all_there(chunk, worker, header.step)) --step.awaited;
   }
   replies.push_back(reply(worker, Type::received, header, header.step));
   return absl::OkStatus();
+}
+
+Server::Collected& Server::collected(ChunkState& chunk, uint64_t step) {
+  auto [place, fresh] = chunk.steps.try_emplace(step);
+  if (fresh) place->second.awaited = static_cast<uint32_t>(std::ranges::count_if(chunk.finished_from, [step](uint64_t from) { return from > step; }));
+  return place->second;
 }
 
 bool Server::all_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const {
   auto found = chunk.steps.find(step);
   if (found == chunk.steps.end()) return false;
   for (uint32_t part = 0; part < parts_[worker].size(); ++part) {
-    if (!found->second.contains({worker, part})) return false;
+    if (!found->second.contributions.contains({worker, part})) return false;
   }
   return true;
 }
 
 // Of all workers together: each has contributed or finished, and one has contributed.
 bool Server::next_step_is_there(const ChunkState& chunk) const {
-  const uint64_t step = chunk.version + 1;
-  if (!chunk.steps.contains(step)) return false;
-  for (uint32_t worker = 0; worker < parts_.size(); ++worker) {
-    if (chunk.finished_from[worker] > step && !all_there(chunk, worker, step)) return false;
-  }
-  return true;
+  auto found = chunk.steps.find(chunk.version + 1);
+  return found != chunk.steps.end() && found->second.awaited == 0;
 }
 
-// Commits what can be, and answers what can be answered after it.
-absl::Status Server::advance(uint32_t number, std::vector<Reply>& replies) {
+// Commits what can be since this worker was heard of, and answers what can be answered after it.
+absl::Status Server::advance(uint32_t number, uint32_t worker, std::vector<Reply>& replies) {
+  if (!is_ready(number)) return absl::OkStatus();
+  return consistency_.is_async() ? advance_alone(number, worker, replies) : advance_all(number, replies);
+}
+
+void Server::add_parts(Collected& collected, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to) const {
+  for (uint32_t part = 0; part < parts_[worker].size(); ++part) {
+    auto found = collected.contributions.find({worker, part});
+    if (found != collected.contributions.end()) to.push_back({parts_[worker][part], &found->second});
+  }
+}
+
+// Steps of all workers together.
+absl::Status Server::advance_all(uint32_t number, std::vector<Reply>& replies) {
   ChunkState& chunk = chunks_.at(number);
+  if (!next_step_is_there(chunk)) return absl::OkStatus();
   Header header;
   header.chunk = number;
   const auto workers = static_cast<uint32_t>(parts_.size());
-  auto add_parts = [&](uint64_t step, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to) {
-    for (uint32_t part = 0; part < parts_[worker].size(); ++part) {
-      auto found = chunk.steps[step].find({worker, part});
-      if (found != chunk.steps[step].end()) to.push_back({parts_[worker][part], &found->second});
-    }
-  };
-  while (is_ready(number) && !consistency_.is_async() && next_step_is_there(chunk)) {
+  do {
     const uint64_t step = chunk.version + 1;
     std::vector<std::pair<Node, Contribution*>> contributions;
-    for (uint32_t worker = 0; worker < workers; ++worker) add_parts(step, worker, contributions);
+    for (uint32_t worker = 0; worker < workers; ++worker) add_parts(chunk.steps.at(step), worker, contributions);
     if (absl::Status status = commit(number, step, std::move(contributions)); !status.ok()) return status;
     for (uint32_t worker = 0; worker < workers; ++worker) {
       if (all_there(chunk, worker, step)) replies.push_back(reply(worker, Type::committed, header, step));
     }
     forget(chunk, step, 0, true);
-  }
-  for (uint32_t worker = 0; is_ready(number) && consistency_.is_async() && worker < workers; ++worker) {
-    for (uint64_t step; all_there(chunk, worker, step = chunk.applied[worker] + 1);) {
-      std::vector<std::pair<Node, Contribution*>> contributions;
-      add_parts(step, worker, contributions);
-      if (absl::Status status = commit(number, chunk.version + 1, std::move(contributions)); !status.ok()) return status;
-      chunk.applied[worker] = step;
-      replies.push_back(reply(worker, Type::committed, header, step));
-      forget(chunk, step, worker, false);
-    }
-  }
+  } while (next_step_is_there(chunk));
   answer_pulls(number, replies);
   for (uint32_t beside : plan_.chunks[number].beside) answer_pulls(beside, replies);
+  return absl::OkStatus();
+}
+
+// Steps of one worker, in async.
+absl::Status Server::advance_alone(uint32_t number, uint32_t worker, std::vector<Reply>& replies) {
+  ChunkState& chunk = chunks_.at(number);
+  Header header;
+  header.chunk = number;
+  for (uint64_t step; all_there(chunk, worker, step = chunk.applied[worker] + 1);) {
+    std::vector<std::pair<Node, Contribution*>> contributions;
+    add_parts(chunk.steps.at(step), worker, contributions);
+    if (absl::Status status = commit(number, chunk.version + 1, std::move(contributions)); !status.ok()) return status;
+    chunk.applied[worker] = step;
+    replies.push_back(reply(worker, Type::committed, header, step));
+    forget(chunk, step, worker, false);
+  }
+  answer_pull(number, worker, replies);
+  for (uint32_t beside : plan_.chunks[number].beside) answer_pull(beside, worker, replies);
   return absl::OkStatus();
 }
 
@@ -256,40 +291,45 @@ absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pai
 
 void Server::forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all) {
   auto found = chunk.steps.find(step);
-  std::erase_if(found->second, [&](const auto& entry) {
+  std::erase_if(found->second.contributions, [&](const auto& entry) {
     const bool gone = all || entry.first.first == worker;
     kept_bytes_ -= gone ? static_cast<int64_t>(entry.second.bytes.size()) : 0;
     return gone;
   });
-  if (found->second.empty()) chunk.steps.erase(found);
+  if (found->second.contributions.empty()) chunk.steps.erase(found);
+}
+
+// Answers a pull if its version is there. False: it is not.
+bool Server::answer(uint32_t number, uint32_t worker, const Waiting& waiting, std::vector<Reply>& replies) const {
+  const ChunkState& chunk = chunks_.at(number);
+  const ChunkState& counted = chunks_.at(counted_by(number));
+  if (!chunk.initialised || committed_of(counted, worker) < waiting.step) return false;
+  const bool shorter = waiting.has_before && chunk.version == waiting.step && !chunk.difference.empty() &&
+                       chunk.difference.size() == plan_.chunks[number].packed;
+  Reply made{worker, {}, shorter ? chunk.difference : chunk.value};
+  made.header.type = Type::value;
+  made.header.codec = shorter ? 1 : 0;
+  made.header.chunk = number;
+  made.header.step = counted.version;
+  if (state_ != nullptr && consistency_ == Consistency() && waiting.step + 1 == counted.version) {
+    if (const auto before = state_->before(number); before.has_value() && before->version == waiting.step) {
+      made.payload = before->value;
+      made.header.step = before->version;
+    }
+  }
+  made.header.sequence = waiting.sequence;
+  replies.push_back(made);
+  return true;
+}
+
+void Server::answer_pull(uint32_t number, uint32_t worker, std::vector<Reply>& replies) {
+  auto& pulls = chunks_.at(number).pulls;
+  auto pull = pulls.find(worker);
+  if (pull != pulls.end() && answer(number, worker, pull->second, replies)) pulls.erase(pull);
 }
 
 void Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
-  ChunkState& chunk = chunks_.at(number);
-  const ChunkState& counted = chunks_.at(counted_by(number));
-  for (auto pull = chunk.pulls.begin(); pull != chunk.pulls.end();) {
-    const auto& [worker, waiting] = *pull;
-    if (!chunk.initialised || committed_of(counted, worker) < waiting.step) {
-      ++pull;
-      continue;
-    }
-    const bool shorter = waiting.has_before && chunk.version == waiting.step && !chunk.difference.empty() &&
-                         chunk.difference.size() == plan_.chunks[number].packed;
-    Reply made{worker, {}, shorter ? chunk.difference : chunk.value};
-    made.header.type = Type::value;
-    made.header.codec = shorter ? 1 : 0;
-    made.header.chunk = number;
-    made.header.step = counted.version;
-    if (state_ != nullptr && consistency_ == Consistency() && waiting.step + 1 == counted.version) {
-      if (const auto before = state_->before(number); before.has_value() && before->version == waiting.step) {
-        made.payload = before->value;
-        made.header.step = before->version;
-      }
-    }
-    made.header.sequence = waiting.sequence;
-    replies.push_back(made);
-    pull = chunk.pulls.erase(pull);
-  }
+  std::erase_if(chunks_.at(number).pulls, [&](const auto& pull) { return answer(number, pull.first, pull.second, replies); });
 }
 
 std::vector<uint32_t> Server::awaited(uint32_t number) const {

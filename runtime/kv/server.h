@@ -14,6 +14,7 @@
 //    beside another is the other's.
 // 6. With a state, no worker hears of a commit, an initial value or a finish before it is kept; and in sync a pull gets the very version that it asks
 //    for, if that is the newest or the one before: a worker that comes back computes a step again from what it was computed from.
+// 7. A message costs what its own worker has to do with it; what concerns all workers is looked at once a commit.
 #pragma once
 
 #include <functional>
@@ -81,6 +82,10 @@ class Server {
   };
   // By worker and part; not there: not come yet.
   using Contributions = std::map<std::pair<uint32_t, uint32_t>, Contribution>;
+  struct Collected {
+    Contributions contributions;
+    uint32_t awaited = 0;  // workers that have not finished before it and of which a part has not come
+  };
   struct Waiting {
     uint64_t step = 0, sequence = 0;
     bool has_before = false;  // the version before
@@ -90,7 +95,7 @@ class Server {
     uint64_t version = 0;
     std::string value;
     std::string difference;                   // of the version from the one before, compressed; empty: not known
-    std::map<uint64_t, Contributions> steps;  // that are not committed
+    std::map<uint64_t, Collected> steps;      // that are not committed
     std::vector<uint64_t> finished_from;      // of each worker
     std::vector<uint64_t> applied;            // async: the last step of each worker that is in the value
     std::map<uint32_t, Waiting> pulls;        // by worker
@@ -98,12 +103,20 @@ class Server {
 
   uint64_t committed_of(const ChunkState& chunk, uint32_t worker) const;
   bool all_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const;
+  absl::Status init(uint32_t worker, const Message& message, std::vector<Reply>& replies);
   absl::Status push(uint32_t worker, const Message& message, std::vector<Reply>& replies);
-  absl::Status advance(uint32_t number, std::vector<Reply>& replies);
+  void finish(uint32_t worker, const Header& header);
+  Collected& collected(ChunkState& chunk, uint64_t step);
+  absl::Status advance(uint32_t number, uint32_t worker, std::vector<Reply>& replies);
+  absl::Status advance_all(uint32_t number, std::vector<Reply>& replies);
+  absl::Status advance_alone(uint32_t number, uint32_t worker, std::vector<Reply>& replies);
+  void add_parts(Collected& collected, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to) const;
   bool next_step_is_there(const ChunkState& chunk) const;
   bool is_ready(uint32_t number) const;
   absl::Status commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions);
   void forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all);
+  bool answer(uint32_t number, uint32_t worker, const Waiting& waiting, std::vector<Reply>& replies) const;
+  void answer_pull(uint32_t number, uint32_t worker, std::vector<Reply>& replies);
   void answer_pulls(uint32_t number, std::vector<Reply>& replies);
   void restore();
   void keep(uint32_t number);
