@@ -12,6 +12,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "runtime/kv/kind.h"
 #include "runtime/train/key_updates.h"
+#include "runtime/train/shard_compression.h"
 
 namespace mxc::driver {
 
@@ -84,12 +85,18 @@ void printJson(const std::vector<Row>& rows, const SimulatedProgram& program, in
   }
 }
 
-absl::StatusOr<kv::SimulatedJob> jobOf(const SimulateOptions& options, const SimulatedProgram& program) {
+// All but what is computed and by how many.
+absl::StatusOr<kv::SimulatedJob> jobOf(const SimulateOptions& options) {
   kv::SimulatedJob job;
   auto kind = kv::parse_kind(options.kvstore);
   if (!kind.ok()) return kind.status();
   if (!kind->distributed) return absl::InvalidArgumentError(absl::StrCat("--kvstore=", options.kvstore, " is for one process"));
   job.consistency = kind->consistency;
+  if (!options.compress.empty()) {
+    auto compression = kv::parse_compression(options.compress);
+    if (!compression.ok()) return absl::InvalidArgumentError(absl::StrCat("--compress: ", compression.status().message()));
+    job.rules.compression = *compression;
+  }
   auto bandwidth = parseRate(options.bandwidth), processing = parseRate(options.processing);
   auto latency = parseDuration(options.latency);
   for (const absl::Status& status : {bandwidth.status(), processing.status(), latency.status()})
@@ -97,22 +104,21 @@ absl::StatusOr<kv::SimulatedJob> jobOf(const SimulateOptions& options, const Sim
   job.network.bandwidth = *bandwidth;
   job.network.processing = *processing;
   job.network.latency = *latency;
-  job.compute = program.compute;
+  job.network.mtu = options.mtu;
   job.rules.bundle_below = kv::kBundleBelow;
   job.steps = options.steps;
   return job;
 }
 
-absl::StatusOr<std::vector<Row>> rowsOf(const SimulateOptions& options, const SimulatedProgram& program) {
-  auto job = jobOf(options, program);
-  if (!job.ok()) return job.status();
+absl::StatusOr<std::vector<Row>> rowsOf(const SimulateOptions& options, kv::SimulatedJob job, const SimulatedProgram& program) {
+  job.compute = program.compute;
   double alone = 0;
   for (const kv::ComputeStep& step : program.compute) alone += step.seconds * options.shards;
   std::vector<Row> rows;
   for (int workers : options.workers) {
-    job->rules.servers = job->rules.workers = workers;
-    job->rules.shards = static_cast<int64_t>(workers) * options.shards;
-    auto step = kv::simulate(program.keys, *job);
+    job.rules.servers = job.rules.workers = workers;
+    job.rules.shards = static_cast<int64_t>(workers) * options.shards;
+    auto step = kv::simulate(program.keys, job);
     if (!step.ok()) return step.status();
     rows.push_back({workers, *step, alone / step->seconds});
   }
@@ -126,14 +132,14 @@ absl::StatusOr<double> parseRate(const std::string& text) {
   return parseUnit(text, {{"Gbit", 1e9 / 8}, {"Mbit", 1e6 / 8}, {"kbit", 1e3 / 8}, {"GB", 1e9}, {"MB", 1e6}}, "10Gbit");
 }
 
-absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, double seconds) {
+absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, double seconds, const kv::Consistency& consistency) {
   auto shared = train::KeyUpdates::keys_of(view);
   if (!shared.ok()) return shared.status();
   SimulatedProgram program;
   std::map<uint32_t, uint32_t> read, made;  // buffer: key
   for (uint32_t key = 0; key < shared->size(); ++key) {
     const train::SharedKey& one = (*shared)[key];
-    program.keys.push_back({one.name, one.shape, one.dtype, one.beside, {}, one.alone});
+    program.keys.push_back({one.name, one.shape, one.dtype, one.beside, train::compressed_of(one.kind, consistency), one.alone});
     if (one.contribution == plan::kNone) continue;
     read[one.buffer] = key;
     made[one.contribution] = key;
@@ -167,9 +173,11 @@ void simulate(const SimulateOptions& options, DiagnosticPrinter& printer) {
   auto seconds = parseDuration(options.compute);
   if (seconds.ok() && *seconds <= 0) seconds = absl::InvalidArgumentError("--compute is more than 0");
   if (!seconds.ok()) return printer.error(frontend::Fault::usage, std::string(seconds.status().message()));
-  auto program = simulatedProgram(plans[0].view(), *seconds);
+  auto job = jobOf(options);
+  if (!job.ok()) return printer.error(frontend::Fault::usage, std::string(job.status().message()));
+  auto program = simulatedProgram(plans[0].view(), *seconds, job->consistency);
   if (!program.ok()) return printer.error(program.status());
-  auto rows = rowsOf(options, *program);
+  auto rows = rowsOf(options, *std::move(job), *program);
   if (!rows.ok()) return printer.error(frontend::Fault::usage, std::string(rows.status().message()));
   options.json ? printJson(*rows, *program, options.shards) : printText(*rows, *program, options.shards);
 }

@@ -25,18 +25,20 @@ struct SimulateOptions {
   std::string compute;                     // of a shard: "180ms"
   std::string bandwidth = "10Gbit", latency = "50us", processing = "2GB";
   std::string kvstore = "dist_sync";
+  std::string compress;  // empty: nothing is compressed
+  int64_t mtu = kv::SimulatedNetwork().mtu;
   int steps = 8;
   bool json = false;
 };
 
-// What a program exchanges and computes in a training step of one shard that takes `seconds`.
+// What a program exchanges and computes in a training step of one shard that takes `seconds`. Keys say what of them is compressed, if anything is.
 struct SimulatedProgram {
   std::vector<kv::Key> keys;
   std::vector<kv::ComputeStep> compute;
   int64_t batch = 0;  // samples of a shard
 };
 // Error (unimplemented): the program cannot be trained by several processes; it says why.
-absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, double seconds);
+absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, double seconds, const kv::Consistency& consistency);
 
 // "320ms", "50us", "1.5s" in seconds; "10Gbit", "200Mbit" (a second) and "2GB", "500MB" in bytes a second. Error: it is none of these.
 absl::StatusOr<double> parseDuration(const std::string& text);

@@ -21,8 +21,10 @@ void addSimulateVerb(CLI::App& app, int& exit_code) {
   verb->add_option("--shards", options->shards, "Shards of each worker")->type_name("NUMBER")->check(CLI::Range(1, 1 << 16).description(""))->capture_default_str();
   verb->add_option("--bandwidth", options->bandwidth, "Of a machine's link, in each direction")->type_name("RATE")->capture_default_str();
   verb->add_option("--latency", options->latency, "From a machine to another")->type_name("TIME")->capture_default_str();
+  verb->add_option("--mtu", options->mtu, "Bytes of a packet of the network")->type_name("BYTES")->check(CLI::Range(576, 65535).description(""))->capture_default_str();
   verb->add_option("--processing", options->processing, "Bytes a second at which a machine takes in and adds up what it is sent")->type_name("RATE")->capture_default_str();
   verb->add_option("--kvstore", options->kvstore, "dist_sync, dist_bounded:s or dist_async")->type_name("KIND")->capture_default_str();
+  verb->add_option("--compress", options->compress, "What is pushed, as the program's --compress does: fp16, bf16, 2bit or topk:PART")->type_name("METHOD");
   verb->add_option("--steps", options->steps, "Training steps that are simulated; the first two are not measured")
       ->type_name("NUMBER")
       ->check(CLI::Range(3, 1000).description(""))

@@ -21,15 +21,19 @@ namespace {
 constexpr int64_t kScale = 256;
 constexpr int kUnmeasured = 2;
 constexpr double kNever = 1e300;
+constexpr int64_t kPacketHeaders = 20 + 32;  // of IP and of TCP with its time stamps
+constexpr int64_t kEthernet = 38;            // header, check sum, preamble and gap
+constexpr int64_t kSmallestPacket = 576;
 
 Time as_time(double seconds) { return std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds)); }
 double as_seconds(Time time) { return std::chrono::duration<double>(time).count(); }
 
-// The plan with arrays of 1/kScale of their size, at least an element.
+// The plan with arrays of 1/kScale of what crosses links when they are pushed, at least an element. Nothing is packed in it.
 CommunicationPlan shrunk(CommunicationPlan plan) {
   for (Chunk& chunk : plan.chunks) {
     const int64_t width = core::dtype_bytes(chunk.dtype);
-    const auto bytes = static_cast<int64_t>(chunk.bytes);
+    const auto bytes = static_cast<int64_t>(chunk.packed != 0 ? chunk.packed : chunk.bytes);
+    chunk.packed = 0;
     chunk.bytes = static_cast<uint32_t>(std::max<int64_t>(1, bytes / kScale / width) * width);
   }
   return plan;
@@ -46,7 +50,7 @@ class Simulation {
       machine.server = std::make_unique<Server>(plan_, rank, job.consistency, [](const Step&) { return absl::OkStatus(); });
       const Node own = shards_of(rank, job.rules.workers, job.rules.shards);
       machine.shards = own.end - own.first;
-      for (Node part : parts_of(own, job.rules.shards)) machine.weights.push_back(static_cast<uint32_t>(part.end - part.first));
+      for (Node part : plan_.parts_of_worker(rank)) machine.weights.push_back(static_cast<uint32_t>(part.end - part.first));
       machine.pulled.assign(plan_.keys.size(), -1);
       machine.missing.assign(plan_.keys.size(), 0);
     }
@@ -126,7 +130,20 @@ class Simulation {
   double array_bytes(const Event& event) const {
     return event.payload.empty() ? 0 : static_cast<double>(real_.chunks[event.header.chunk].bytes);
   }
-  double link_bytes(const Event& event) const { return array_bytes(event) + static_cast<double>(job_.network.overhead); }
+  // Contributions are packed; so are values, if workers that have the version before take differences (process_working.cc): in sync they all have it.
+  bool is_packed(const Event& event) const {
+    const Chunk& chunk = real_.chunks[event.header.chunk];
+    if (chunk.packed == 0 || event.header.type == Type::push) return chunk.packed != 0;
+    return event.header.type == Type::value && event.header.step > 0 && job_.consistency == Consistency() &&
+           real_.keys[chunk.pieces.front().key].compressed == Key::Compressed::differences;
+  }
+  double link_bytes(const Event& event) const {
+    const double arrays = event.payload.empty() ? 0 : is_packed(event) ? real_.chunks[event.header.chunk].packed : array_bytes(event);
+    const double bytes = arrays + static_cast<double>(job_.network.overhead);
+    if (job_.network.mtu == 0) return bytes;
+    const double packets = std::ceil(bytes / static_cast<double>(job_.network.mtu - kPacketHeaders));
+    return bytes + packets * (kPacketHeaders + kEthernet);
+  }
   double link_seconds(const Event& event) const { return link_bytes(event) / job_.network.bandwidth; }
 
   void happen(Event event) {
@@ -292,6 +309,8 @@ absl::Status check(const std::vector<Key>& keys, const SimulatedJob& job) {
   const SimulatedNetwork& network = job.network;
   if (!is_rate(network.bandwidth) || !is_rate(network.processing)) return absl::InvalidArgumentError("a rate is a number above 0");
   if (!std::isfinite(network.latency) || network.latency < 0) return absl::InvalidArgumentError("a latency is a number from 0 on");
+  if (network.mtu != 0 && network.mtu < kSmallestPacket)
+    return absl::InvalidArgumentError(absl::StrCat("an mtu is ", kSmallestPacket, " bytes at least, not ", network.mtu));
   std::vector<bool> made(keys.size());
   for (const ComputeStep& step : job.compute) {
     for (uint32_t key : step.reads)

@@ -2,11 +2,12 @@
 // real job (plan.h, worker.h, server.h); the clock, the network and the arithmetic are models. Deterministic.
 //
 // The model. Each machine has a worker, which computes, and a server beside it. Messages leave a machine one behind the other, and reach one the
-// same way, at the rate of its link, both ways at once; a switch between them has room for all of them. Each message spends `latency` on its way
-// and carries `overhead` bytes. Servers and workers take the bytes of arrays out of messages, and add them up, at the rate `processing`. A
-// machine's messages to itself cross no link.
+// same way, at the rate of its link, both ways at once; a switch between them has room for all of them. Each message spends `latency` on its way,
+// carries `overhead` bytes, and is cut into packets of `mtu` bytes with their headers. Servers and workers take the bytes of arrays out of messages, and
+// add them up, at the rate `processing`. A machine's messages to itself cross no link. What is compressed crosses links as it is packed; it is unpacked
+// before it is added, at the rate of what it becomes.
 //
-// Arrays are simulated at 1/256 of their size, and links and credit at 1/256 of their rate: so jobs fit into the memory of one process.
+// The state machines are given arrays of 1/256 of their size, and 1/256 of the credit: so jobs fit into the memory of one process.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ struct SimulatedNetwork {
   double bandwidth = 125e6;   // bytes/s of a machine's link, in each direction
   double latency = 50e-6;     // seconds
   double processing = 2e9;    // bytes/s
-  int64_t overhead = 128;     // bytes of a message beside its arrays: header, encryption, TCP and IP
+  int64_t overhead = 128;     // bytes of a message beside its arrays: header and encryption
+  int64_t mtu = 1500;         // bytes of a packet, of which 52 are headers of IP and TCP; Ethernet's 38 come on top. 0: there are no packets
 };
 
 struct SimulatedJob {
@@ -55,7 +57,7 @@ struct SimulatedStep {
   double hidden() const;
 };
 
-// Error (invalid argument): fewer than three steps; a rate that is no number above 0; keys that make_plan refuses; a step of `compute` that needs or makes
+// Error (invalid argument): fewer than three steps; a rate that is no number above 0; an mtu of headers alone; keys that make_plan refuses; a step of `compute` that needs or makes
 // a key that is not there.
 absl::StatusOr<SimulatedStep> simulate(const std::vector<Key>& keys, const SimulatedJob& job);
 

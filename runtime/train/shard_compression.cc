@@ -19,6 +19,12 @@ absl::Status lacks(const std::string& name) {
 
 }  // namespace
 
+kv::Key::Compressed compressed_of(SharedKey::Kind kind, const kv::Consistency& consistency) {
+  if (kind == SharedKey::Kind::gradient) return kv::Key::Compressed::contributions;
+  if (kind != SharedKey::Kind::parameter) return kv::Key::Compressed::nothing;
+  return consistency == kv::Consistency() ? kv::Key::Compressed::differences : kv::Key::Compressed::contributions;
+}
+
 size_t ShardCompression::bytes_of(uint32_t key) const {
   int64_t elements = 1;
   for (int64_t extent : keys_[key].shape) elements *= extent;
@@ -29,13 +35,10 @@ absl::Status ShardCompression::begin(const Job& job, const Shards& shards, std::
   compression_ = job.compression;
   shards_ = shards;
   if (!is_on()) return absl::OkStatus();
-  const bool exact = job.consistency == kv::Consistency();
   const auto tensors = static_cast<uint32_t>(keys.size());
   for (uint32_t key = 0; key < tensors; ++key) {
-    if (keys[key].kind == SharedKey::Kind::gradient) keys[key].compressed = kv::Key::Compressed::contributions;
-    if (keys[key].kind != SharedKey::Kind::parameter) continue;
-    keys[key].compressed = exact ? kv::Key::Compressed::differences : kv::Key::Compressed::contributions;
-    if (!exact) continue;
+    keys[key].compressed = compressed_of(keys[key].kind, job.consistency);
+    if (keys[key].compressed != kv::Key::Compressed::differences) continue;
     SharedKey own = keys[key];
     own.name = absl::StrCat(own.name, "/exact");
     own.kind = SharedKey::Kind::exact;

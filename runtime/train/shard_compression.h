@@ -23,6 +23,9 @@ namespace mxc::train {
 // By the tensor's name: bytes, row-major.
 using Kept = std::map<std::string, std::string>;
 
+// What travels compressed of a key of this kind: in dist_sync values come back so, too.
+kv::Key::Compressed compressed_of(SharedKey::Kind kind, const kv::Consistency& consistency);
+
 class ShardCompression {
  public:
   bool is_on() const { return compression_.is_on(); }

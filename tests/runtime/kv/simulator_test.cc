@@ -14,7 +14,7 @@ constexpr double kBytes = 4.0 * kElements;  // 1.024 ms on a link
 SimulatedJob job_of(int workers, std::vector<ComputeStep> compute) {
   SimulatedJob job;
   job.rules.servers = job.rules.workers = job.rules.shards = workers;
-  job.network = {.bandwidth = kBandwidth, .latency = 0, .processing = 1e15, .overhead = 0};
+  job.network = {.bandwidth = kBandwidth, .latency = 0, .processing = 1e15, .overhead = 0, .mtu = 0};
   job.compute = std::move(compute);
   return job;
 }
@@ -105,6 +105,34 @@ TEST(Simulator, SlowLinksCarryNothingTwice) {
   EXPECT_NEAR(step.sent, lower_bound, 0.02 * lower_bound);
 }
 
+// 1448 of 1500 bytes of a packet are the message's, and Ethernet adds 38: 70.7 packets are 71.
+TEST(Simulator, PacketsHaveHeaders) {
+  SimulatedJob job = job_of(2, layers(1, 0.0025));
+  job.network.mtu = 1500;
+  EXPECT_NEAR(run(keys_of(1), job).sent, kBytes + 71 * 90, 1);
+  job.network.mtu = 9000;
+  EXPECT_NEAR(run(keys_of(1), job).sent, kBytes + 12 * 90, 1);
+}
+
+// Contributions, and in sync values, cross links in the bytes of their method; credit is for what is packed, and messages are as many.
+TEST(Simulator, CompressedBytesAreThoseOfTheMethod) {
+  constexpr int64_t kLarge = 1 << 20;
+  const double whole = 4.0 * kLarge;
+  for (const auto& [method, part] : std::vector<std::pair<std::string, double>>{{"fp16", 1.0 / 2}, {"2bit", 1.0 / 16}, {"topk:0.1", 0.1 * 6 / 4}}) {
+    std::vector<Key> keys = {{"k", {kLarge}, plan::DType::f32, plan::kNone, Key::Compressed::differences}};
+    SimulatedJob job = job_of(2, layers(1, 0.0001));
+    job.rules.compression = *parse_compression(method);
+    EXPECT_NEAR(run(keys, job).sent, part * whole, 0.01 * whole * part) << method;  // half of it as contributions, half of it as values
+    job.consistency.kind = Consistency::Kind::async;
+    EXPECT_NEAR(run(keys, job).sent, (part + 1) / 2 * whole, 0.01 * whole) << method;
+    job.consistency = {};
+    keys[0].compressed = Key::Compressed::contributions;
+    EXPECT_NEAR(run(keys, job).sent, (part + 1) / 2 * whole, 0.01 * whole) << method;
+    job.rules.shards = 8;  // each shard's contribution travels by itself
+    EXPECT_NEAR(run(keys, job).sent, (4 * part + 1) / 2 * whole, 0.01 * whole) << method;
+  }
+}
+
 // Small keys travel together: one message there and one back.
 TEST(Simulator, ABundleIsOneMessage) {
   std::vector<Key> keys;
@@ -144,6 +172,9 @@ TEST(Simulator, RefusesWhatCannotBe) {
   job = job_of(2, layers(1, 0.1));
   job.network.latency = -1;
   EXPECT_EQ(refused(job), "a latency is a number from 0 on");
+  job = job_of(2, layers(1, 0.1));
+  job.network.mtu = 90;
+  EXPECT_EQ(refused(job), "an mtu is 576 bytes at least, not 90");
   EXPECT_EQ(refused(job_of(2, {})), "nothing is computed");
   EXPECT_EQ(refused(job_of(2, layers(2, 0.1))), "key 1 of 1");
   EXPECT_EQ(refused(job_of(2, {{0.1, {}, {0}}, {0.1, {}, {0}}})), "key 0 is made twice in a step");
