@@ -66,9 +66,13 @@ class Simulation {
       go_on(rank);
     }
     while (!events_.empty() && failure_.ok()) {
-      auto next = events_.extract(events_.begin());
-      now_ = next.key().first;
-      happen(std::move(next.mapped()));
+      std::ranges::pop_heap(events_, std::ranges::greater());
+      const Foreseen next = events_.back();
+      events_.pop_back();
+      now_ = next.time;
+      Event event = std::move(slots_[next.slot]);
+      free_slots_.push_back(next.slot);
+      happen(std::move(event));
     }
     if (!failure_.ok()) return failure_;
     return result();
@@ -83,6 +87,13 @@ class Simulation {
     uint32_t machine = 0, from = 0;
     Header header = {};
     std::string payload = {};
+  };
+  // Those of one time happen in the order in which they were foreseen.
+  struct Foreseen {
+    double time = 0;
+    uint64_t order = 0;
+    uint32_t slot = 0;  // where the event is
+    auto operator<=>(const Foreseen&) const = default;
   };
   struct Machine {
     std::unique_ptr<Worker> worker;
@@ -107,7 +118,14 @@ class Simulation {
     double measured_from = 0, ended = 0;
   };
 
-  void foresee(double time, Event event) { events_.emplace(std::pair(time, next_order_++), std::move(event)); }
+  void foresee(double time, Event event) {
+    if (free_slots_.empty()) free_slots_.push_back(static_cast<uint32_t>(slots_.size())), slots_.emplace_back();
+    const uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    slots_[slot] = std::move(event);
+    events_.push_back({time, next_order_++, slot});
+    std::ranges::push_heap(events_, std::ranges::greater());
+  }
 
   bool measures(const Machine& machine) const { return machine.step >= kUnmeasured && machine.step < job_.steps; }
 
@@ -169,7 +187,7 @@ class Simulation {
         double& free = event.to == To::server ? machine.server_free : machine.worker_free;
         free = std::max(now_, free) + array_bytes(event) / job_.network.processing;
         event.kind = Kind::taken;
-        return foresee(free, std::move(event));
+        return free > now_ ? foresee(free, std::move(event)) : happen(std::move(event));
       }
       case Kind::taken: return event.to == To::server ? at_server(event) : at_worker(event);
     }
@@ -297,7 +315,9 @@ class Simulation {
   const CommunicationPlan plan_;
   double now_ = 0;
   uint64_t next_order_ = 0;
-  std::map<std::pair<double, uint64_t>, Event> events_;  // those of one time happen in the order in which they were foreseen
+  std::vector<Foreseen> events_;  // a heap, the next first
+  std::vector<Event> slots_;
+  std::vector<uint32_t> free_slots_;
   std::vector<Machine> machines_;
   absl::Status failure_;
 };

@@ -117,6 +117,13 @@ Duration Worker::patience_with(const Id& id) const {
 void Worker::enqueue(const Id& id) {
   const Pending& pending = pending_.at(id);
   servers_[pending.server].queue.insert({-pending.priority, pending.order, id});
+  queued_.insert(pending.server);
+}
+
+void Worker::dequeue(const Id& id, const Pending& pending) {
+  auto& queue = servers_[pending.server].queue;
+  queue.erase({-pending.priority, pending.order, id});
+  if (queue.empty()) queued_.erase(pending.server);
 }
 
 // Bytes that a server has received, or that will not come, no longer hold others back.
@@ -128,7 +135,7 @@ void Worker::answered(const Id& id) {
   Pending& pending = found->second;
   give_back(pending);
   alarms_.erase({pending.again, id});
-  servers_[pending.server].queue.erase({-pending.priority, pending.order, id});
+  dequeue(id, pending);
   pending_.erase(found);
 }
 
@@ -264,21 +271,21 @@ void Worker::wake_up(Time now) {
 // The first of a server's queue goes, or, if it has no credit, nothing of that server.
 bool Worker::send(Time now, Request& request) {
   wake_up(now);
-  for (size_t turn = 0; turn < servers_.size(); ++turn) {
-    const size_t server = (next_server_ + turn) % servers_.size();
-    auto& queue = servers_[server].queue;
-    if (queue.empty()) continue;
-    const Id id = std::get<2>(*queue.begin());
+  auto turn = queued_.lower_bound(next_server_);
+  for (size_t left = queued_.size(); left > 0; --left, ++turn) {
+    if (turn == queued_.end()) turn = queued_.begin();
+    const uint32_t server = *turn;
+    const Id id = std::get<2>(*servers_[server].queue.begin());
     Pending& pending = pending_.at(id);
     if (!may_send(id, pending)) continue;
-    queue.erase(queue.begin());
+    dequeue(id, pending);
     const bool probe = id.kind == Kind::push && !pending.whole;
     if (!probe) {
       give_back(pending);
       pending.charged = static_cast<int64_t>(pending.payload.size());
       servers_[server].on_the_way += pending.charged;
     }
-    request = {static_cast<uint32_t>(server), pending.header, probe ? std::string_view() : std::string_view(pending.payload), pending.sent};
+    request = {server, pending.header, probe ? std::string_view() : std::string_view(pending.payload), pending.sent};
     if (probe) {
       request.header.type = Type::probe;
       request.header.weight = request.header.codec = 0;

@@ -130,6 +130,7 @@ class Worker {
   void check_commits(uint32_t server);
   void committed(const Header& header);
   void enqueue(const Id& id);
+  void dequeue(const Id& id, const Pending& pending);
   void answered(const Id& id);
   void give_back(Pending& pending);
   void arm(const Id& id, Pending& pending, Time now);
@@ -144,7 +145,8 @@ class Worker {
   std::vector<ServerState> servers_;
   std::vector<uint64_t> committed_;              // of each chunk
   std::vector<std::set<uint64_t>> uncommitted_;  // of each chunk: steps that are pushed and not committed
-  size_t next_server_ = 0;                       // servers take turns
+  std::set<uint32_t> queued_;                    // servers whose queue is not empty
+  uint32_t next_server_ = 0;                     // servers take turns
 };
 
 }  // namespace mxc::kv
