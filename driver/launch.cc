@@ -103,7 +103,9 @@ class Job {
     const absl::Status status = options_.hosts_file.empty() ? absl::OkStatus() : read_hosts();
     began_with_ = count_;
     if (!status.ok()) fail(Fault::input, std::string(status.message()));
-    return status.ok();
+    else if (options_.servers > count_)
+      fail(Fault::usage, "--servers " + std::to_string(options_.servers) + ": the job has " + std::to_string(count_) + (count_ == 1 ? " process" : " processes"));
+    return !printer_.failed();
   }
 
   absl::Status read_hosts() {
@@ -223,6 +225,7 @@ class Job {
     Variables variables = this->variables("worker", hosts_.empty() ? address_ : seen_from(rank));
     variables.push_back({"MXC_RANK", std::to_string(rank)});
     if (options_.shards > 0) variables.push_back({"MXC_SHARDS", std::to_string(options_.shards)});
+    if (options_.servers > 0) variables.push_back({"MXC_SERVERS", std::to_string(options_.servers)});
     if (options_.on_death != OnDeath::abort) add_state(child, variables);
     if (!hosts_.empty()) return start_remote(child, hosts_[static_cast<size_t>(rank)], variables);
     variables.push_back({"MXC_KEYS", keys_file_});

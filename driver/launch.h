@@ -13,6 +13,7 @@ namespace mxc::driver {
 struct LaunchOptions {
   int workers = 0;                   // 0: as many as the hosts have slots
   int64_t shards = 0;                // of the job; 0: what the program says
+  int64_t servers = 0;               // processes that hold values; 0: what the program says
   // When a signal ends a process: the job ends; it is started again, and the others wait for it; the others are started anew, and go on without it.
   enum class OnDeath : uint8_t { abort, wait, shrink } on_death = OnDeath::abort;
   int returns = 10;                  // how often processes are started again, all together; if it shrinks, the scheduler

@@ -1,6 +1,7 @@
 // See simulate.h.
 #include "driver/simulate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -116,7 +117,8 @@ absl::StatusOr<std::vector<Row>> rowsOf(const SimulateOptions& options, kv::Simu
   for (const kv::ComputeStep& step : program.compute) alone += step.seconds * options.shards;
   std::vector<Row> rows;
   for (int workers : options.workers) {
-    job.rules.servers = job.rules.workers = workers;
+    job.rules.workers = workers;
+    job.rules.servers = options.servers == 0 ? workers : std::min(options.servers, workers);
     job.rules.shards = static_cast<int64_t>(workers) * options.shards;
     auto step = kv::simulate(program.keys, job);
     if (!step.ok()) return step.status();

@@ -22,6 +22,7 @@ struct SimulateOptions {
   std::string program;                     // its path
   std::vector<int> workers = {1, 2, 4, 8};  // a row of the table each
   int shards = 1;                          // of each worker
+  int servers = 0;                         // of each row at most so many machines; 0: all
   std::string compute;                     // of a shard: "180ms"
   std::string bandwidth = "10Gbit", latency = "50us", processing = "2GB";
   std::string kvstore = "dist_sync";

@@ -30,6 +30,11 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
                    "number of workers")
       ->type_name("NUMBER")
       ->check(CLI::Range(1, 1 << 20).description(""));
+  verb->add_option("--servers", options->servers,
+                   "How many of the processes hold values and update them, if the program does not say (default: all); they are spread evenly over "
+                   "the ranks")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 1024).description(""));
   auto policy = std::make_shared<std::string>("abort");
   verb->add_option("--on-death", *policy,
                    "What becomes of the job when a signal ends a process: abort ends it; wait starts the process again, and the job goes on "

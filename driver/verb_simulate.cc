@@ -19,6 +19,9 @@ void addSimulateVerb(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1024).description(""))
       ->default_str("1,2,4,8");
   verb->add_option("--shards", options->shards, "Shards of each worker")->type_name("NUMBER")->check(CLI::Range(1, 1 << 16).description(""))->capture_default_str();
+  verb->add_option("--servers", options->servers, "How many of the machines hold values and update them, at most (default: all)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(1, 1024).description(""));
   verb->add_option("--bandwidth", options->bandwidth, "Of a machine's link, in each direction")->type_name("RATE")->capture_default_str();
   verb->add_option("--latency", options->latency, "From a machine to another")->type_name("TIME")->capture_default_str();
   verb->add_option("--mtu", options->mtu, "Bytes of a packet of the network")->type_name("BYTES")->check(CLI::Range(576, 65535).description(""))->capture_default_str();

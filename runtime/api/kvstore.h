@@ -58,6 +58,7 @@ struct KVStoreOptions {
   int64_t shards = 0;         // of the job; 0: what `mxc launch --shards` says, or else one a worker
   std::string transport = "";  // what carries arrays: "zeromq", "mpi", "mpi:FILE" (docs/kvstore.md); empty: zeromq
   std::string compress = "";  // the same in all processes; empty: nothing is compressed
+  int64_t servers = 0;        // how many of the processes hold and update values; 0: what `mxc launch --servers` says, or else all
   bool whole_keys = false;    // keys are not cut: each lies in one process, and an updater may look at all its elements (a norm)
 };
 
@@ -78,7 +79,7 @@ class KVStore {
   static constexpr int kByOrder = std::numeric_limits<int>::min();
 
   // In a job, all processes create a store of the same kind and call the same things. Does not wait for the others.
-  // Throws: there is no such kind, compression or transport; the launcher's variables contradict each other; fewer shards than workers.
+  // Throws: there is no such kind, compression or transport; the launcher's variables contradict each other; fewer shards than workers; more servers than workers.
   static KVStore create(const std::string& kind = "local", const KVStoreOptions& options = {}, Here here = Here::current());
 
   // Names a key and gives it its first value: that of rank 0. All keys are initialised before the first push or pull, in the same order

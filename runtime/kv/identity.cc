@@ -75,8 +75,7 @@ absl::StatusOr<Identity> of_mxc(const Environment& environment, const char* job)
   if (identity.rank >= identity.size)
     return absl::InvalidArgumentError(
         absl::StrCat("MXC_RANK=", identity.rank, " and MXC_SIZE=", identity.size, " contradict each other"));
-  if (environment("MXC_SHARDS") == nullptr) return identity;
-  if (absl::Status status = read_number(environment, "MXC_SHARDS", 1 << 20, identity.shards); !status.ok()) return status;
+  if (absl::Status status = read_counts(environment, identity); !status.ok()) return status;
   return identity;
 }
 

@@ -1,8 +1,9 @@
 // Identity: which member of which job this process is, by what its launcher has told it in variables of the environment.
 //
 // `mxc launch` tells everything, in variables of its own: MXC_JOB (hexadecimal), MXC_ROLE (worker or scheduler), MXC_RANK, MXC_SIZE, MXC_SCHEDULER, MXC_KEYS,
-// MXC_SHARDS, MXC_PATIENCE, MXC_ON_DEATH with what goes with it (MXC_STATE, MXC_RETURNS, MXC_BEGAN_WITH, MXC_SIZE_BEFORE, MXC_STATE_BEFORE, MXC_GONE), and to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS,
-// MXC_SHARDS and MXC_PATIENCE.
+// MXC_SHARDS, MXC_SERVERS, MXC_PATIENCE, MXC_ON_DEATH with what goes with it (MXC_STATE, MXC_RETURNS, MXC_BEGAN_WITH, MXC_SIZE_BEFORE, MXC_STATE_BEFORE, MXC_GONE), and
+// to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS, MXC_SHARDS, MXC_SERVERS and
+// MXC_PATIENCE.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ struct Identity {
   std::string keys_file;  // empty: none
   int publish = -1;       // of the scheduler: the descriptor that it writes its address to; -1: nobody asks
   int64_t shards = 0;     // of the job; 0: not said
+  int64_t servers = 0;    // how many processes hold values; 0: not said
   int64_t patience = 30;  // seconds, with a program that stands still; 0: for ever
   // The job waits for processes that have died: until they have been started again, or, if it shrinks, until its launcher ends all of it and starts fewer.
   bool waits = false, shrinks = false;

@@ -38,6 +38,9 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   const int64_t said = identity.has_value() && options.shards == 0 ? identity->shards : options.shards;
   const int64_t shards = said == 0 ? size : said;
   if (shards < size) fail("create", absl::StrCat(shards, " shards for ", size, " workers: each has at least one"), here);
+  if (options.servers < 0) fail("create", absl::StrCat(options.servers, " servers"), here);
+  const int64_t servers = options.servers > 0 ? options.servers : identity.has_value() && identity->servers > 0 ? identity->servers : size;
+  if (servers > size) fail("create", absl::StrCat(servers, " servers of ", size, " workers: each is one of them"), here);
   if (size == 1) return KVStore(kv::make_local_store(shards, compression));
   if (identity->waits) {
     fail("create",
@@ -48,7 +51,7 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
   if (absl::Status status = kv::use_data_transport(options.transport, *joined); !status.ok()) fail("create", std::string(status.message()), here);
-  absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, shards, compression, options.whole_keys);
+  absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, {shards, servers, compression, options.whole_keys});
   if (!store.ok()) fail("create", std::string(store.status().message()), here);
   return KVStore(*std::move(store));
 }

@@ -205,11 +205,7 @@ absl::StatusOr<Identity> identity_of(const Environment& environment, const Place
   if (place.is_idle) return identity;
   identity.starts_scheduler = place.launcher->address != dmlc_address && place.rank == 0;
   identity.keys_file = text_of(environment, "MXC_KEYS");
-  if (is_set(environment, "MXC_SHARDS")) {
-    const absl::StatusOr<int64_t> shards = number_in(environment, "MXC_SHARDS", 1 << 20);
-    if (!shards.ok()) return shards.status();
-    identity.shards = *shards;
-  }
+  if (absl::Status status = read_counts(environment, identity); !status.ok()) return status;
   if (absl::Status status = find_rendezvous(environment, place, identity); !status.ok()) return status;
   return identity;
 }
@@ -226,6 +222,16 @@ std::string first_host(const std::string& list) {
 }
 
 uint64_t agreed_number(const std::string& text) { return core::fnv(core::kFnv, text.data(), text.size()); }
+
+absl::Status read_counts(const Environment& environment, Identity& identity) {
+  for (auto [name, count] : {std::pair("MXC_SHARDS", &identity.shards), {"MXC_SERVERS", &identity.servers}}) {
+    if (!is_set(environment, name)) continue;
+    const absl::StatusOr<int64_t> read = number_in(environment, name, 1 << 20);
+    if (!read.ok()) return read.status();
+    *count = *read;
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<int64_t> number_in(const Environment& environment, const char* name, int64_t most) {
   const char* value = environment(name);

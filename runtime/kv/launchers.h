@@ -38,6 +38,9 @@ std::string first_host(const std::string& list);
 // Of text, for a number or a port that all who know the text agree on (FNV-1a).
 uint64_t agreed_number(const std::string& text);
 
+// What MXC_SHARDS and MXC_SERVERS say, where they are set.
+absl::Status read_counts(const Environment& environment, Identity& identity);
+
 // A whole number from 0 to `most` in a variable that is set. Error: it is something else.
 absl::StatusOr<int64_t> number_in(const Environment& environment, const char* name, int64_t most);
 

@@ -34,7 +34,7 @@ struct News {
     ended
   } kind = Kind::ended;
   uint64_t number = 0;               // of the barrier
-  std::vector<std::string> servers;  // peers: their addresses
+  std::vector<std::string> addresses;  // peers: where their servers listen, by rank; nothing, of those that are none
   std::string why;                   // ended: the job has, or cannot go on
 };
 

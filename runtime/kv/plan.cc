@@ -211,6 +211,12 @@ Limits CommunicationPlan::limits(uint64_t job) const {
   return limits;
 }
 
+std::optional<uint32_t> CommunicationPlan::server_of_rank(uint32_t rank) const {
+  for (uint32_t server = 0; server < rules.servers; ++server)
+    if (rank_of_server(server) == rank) return server;
+  return std::nullopt;
+}
+
 std::vector<Node> CommunicationPlan::parts_of_worker(int64_t worker) const {
   return contributed_parts(rules.compression, shards_of(worker, rules.workers, rules.shards), rules.shards);
 }

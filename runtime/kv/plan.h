@@ -5,10 +5,14 @@
 // long; if bundling is allowed, neighbours of one dtype that are smaller than `bundle_below` travel as one, and so do those that lie beside
 // them. Chunks are given to servers longest first, each to the one that has least.
 //
+// Servers are processes that are workers too: all of them, or some, evenly spread over the ranks. So they are spread over machines as well, where each
+// has a range of ranks, as launchers give them.
+//
 // If the rules say so, what is pushed to some keys is compressed (compression.h), and the way back too: then arrays are cut between blocks.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,6 +83,12 @@ struct CommunicationPlan {
 
   // Unpacks a compressed chunk into its elements. False: these are no such bytes.
   bool unpack(uint32_t chunk, std::string_view packed, std::span<char> into) const;
+  // Requires: no more servers than workers.
+  uint32_t rank_of_server(uint32_t server) const {
+    return static_cast<uint32_t>(int64_t{server} * rules.workers / rules.servers);
+  }
+  // Nothing: the process of this rank is a worker alone.
+  std::optional<uint32_t> server_of_rank(uint32_t rank) const;
   // The parts of what a worker contributes.
   std::vector<Node> parts_of_worker(int64_t worker) const;
   // What messages may be in a job of this plan.

@@ -53,41 +53,56 @@ void Process::stop() {
 
 absl::Status Process::seal(CommunicationPlan plan, const Update& update, std::vector<std::string> initial) {
   plan_ = std::move(plan);
-  const int64_t largest = plan_.limits(options_.job).largest();
-  const auto& endpoint = options_.data_endpoint ? options_.data_endpoint : options_.endpoint;
-  auto server = endpoint(largest), worker = endpoint(largest);
-  if (!server.ok()) return server.status();
+  auto worker = data_endpoint();
   if (!worker.ok()) return worker.status();
-  absl::StatusOr<std::string> address = (*server)->listen(options_.listen);
-  if (!address.ok()) return address.status();
-  std::unique_ptr<ServerState> state;
-  if (!options_.state.empty()) {
-    auto opened = open_state();
-    if (!opened.ok()) return opened.status();
-    state = *std::move(opened);
+  std::string address;  // nothing, of a process that does not serve
+  if (const std::optional<uint32_t> server = plan_.server_of_rank(options_.rank)) {
+    absl::StatusOr<std::string> listening = start_serving(*server, update);
+    if (!listening.ok()) return listening.status();
+    address = *std::move(listening);
   }
-  serving_ = std::make_unique<Serving>(*this, *std::move(server), update, std::move(state));
   auto working = std::make_unique<Working>(*this, *std::move(worker), std::move(initial));
   {
     std::lock_guard lock(mutex_);
     working_ = std::move(working);
     sealed_ = true;
-    asked_.push_back([hash = plan_.hash, address = *address](Member& member) { member.seal(hash, address); });
+    asked_.push_back([hash = plan_.hash, address](Member& member) { member.seal(hash, address); });
   }
-  server_thread_ = std::thread([this] { serving_->run(); });
+  if (serving_ != nullptr) server_thread_ = std::thread([this] { serving_->run(); });
   worker_thread_ = std::thread([this] { working_->run(); });
   control_transport_->wake();
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<ServerState>> Process::open_state() const {
+absl::StatusOr<std::unique_ptr<ServerState>> Process::open_state(uint32_t server) const {
   std::optional<Takeover> before;
   if (options_.before.size > 0) {
     auto read = Takeover::read(options_.before, options_.job, plan_);
     if (!read.ok()) return read.status();
     before = *std::move(read);
   }
-  return ServerState::open(options_.state, options_.job, plan_, options_.rank, before.has_value() ? &*before : nullptr);
+  return ServerState::open(options_.state, options_.job, plan_, server, before.has_value() ? &*before : nullptr);
+}
+
+absl::StatusOr<std::unique_ptr<Transport>> Process::data_endpoint() const {
+  const auto& endpoint = options_.data_endpoint ? options_.data_endpoint : options_.endpoint;
+  return endpoint(plan_.limits(options_.job).largest());
+}
+
+// Returns where it listens.
+absl::StatusOr<std::string> Process::start_serving(uint32_t server, const Update& update) {
+  auto transport = data_endpoint();
+  if (!transport.ok()) return transport.status();
+  absl::StatusOr<std::string> address = (*transport)->listen(options_.listen);
+  if (!address.ok()) return address.status();
+  std::unique_ptr<ServerState> state;
+  if (!options_.state.empty()) {
+    auto opened = open_state(server);
+    if (!opened.ok()) return opened.status();
+    state = *std::move(opened);
+  }
+  serving_ = std::make_unique<Serving>(*this, server, *std::move(transport), update, std::move(state));
+  return address;
 }
 
 // Requires: mutex_.
@@ -101,7 +116,7 @@ Progress Process::look() {
   std::lock_guard lock(mutex_);
   Progress progress;
   progress.step = step_.load(std::memory_order_relaxed);
-  const int64_t updated = sealed_ ? serving_->updated_key() : -1;  // others wait for what this process updates
+  const int64_t updated = sealed_ && serving_ != nullptr ? serving_->updated_key() : -1;  // others wait for what this process updates
   progress.waits = updated < 0 && ((sealed_ && !idle_) || barriers_ > passed_ || leaving_);
   progress.moves = moves_.look(now(), requests_, computed_by_process(), progress.waits);
   const auto of_key = [&](const char* what, uint64_t key) { return absl::StrCat(what, " of '", plan_.keys[key].name, "'"); };
@@ -175,7 +190,7 @@ absl::Status Process::close() {
   }
   control_transport_->wake();
   if (!wait_for([&] { return farewell_; })) return status();
-  if (!options_.state_stays) serving_->forget_state();
+  if (serving_ != nullptr && !options_.state_stays) serving_->forget_state();
   return absl::OkStatus();
 }
 
@@ -218,7 +233,7 @@ void Process::take(const News& news) {
   if (news.kind == News::Kind::peers) {
     Order connect;
     connect.kind = Order::Kind::connect;
-    connect.servers = news.servers;
+    connect.addresses = news.addresses;
     return order(std::move(connect));
   }
   {

@@ -59,7 +59,7 @@ class Process {
   // Ends the threads; who waits is told that the store is closed. Call `close` first to leave in peace.
   void stop();
 
-  // The keys are known: from here on there is a server and a worker. `initial`: of rank 0, the first values of keys, else empty.
+  // The keys are known: from here on there is a worker and, if the plan says so, a server. `initial`: of rank 0, the first values of keys, else empty.
   // Once, before what follows.
   absl::Status seal(CommunicationPlan plan, const Update& update, std::vector<std::string> initial);
 
@@ -92,7 +92,7 @@ class Process {
     int32_t priority = 0;
     char* target = nullptr;
     Done done;
-    std::vector<std::string> servers;
+    std::vector<std::string> addresses;
     uint64_t* steps = nullptr;
   };
   // What the program has asked for.
@@ -105,7 +105,7 @@ class Process {
 
   explicit Process(const ProcessOptions& options);
   absl::Status start_threads();
-  absl::StatusOr<std::unique_ptr<ServerState>> open_state() const;
+  absl::StatusOr<std::unique_ptr<ServerState>> open_state(uint32_t server) const;
   void control();
   void take(const News& news);
   Progress look();
@@ -113,6 +113,8 @@ class Process {
   void note(Asked asked);
   bool wait_for(const std::function<bool()>& condition);
   void wake_all();
+  absl::StatusOr<std::unique_ptr<Transport>> data_endpoint() const;
+  absl::StatusOr<std::string> start_serving(uint32_t server, const Update& update);
   Header stamped(Header header) const;
   // Does a pull bring the very step that it asks for? (server.h, invariant 6)
   bool is_exact() const { return !options_.state.empty() && options_.worker.consistency == Consistency(); }
@@ -137,7 +139,7 @@ class Process {
   Moves moves_;  // the control thread's
 
   std::unique_ptr<Transport> control_transport_;
-  std::unique_ptr<Serving> serving_;
+  std::unique_ptr<Serving> serving_;  // null: others hold the values
   std::unique_ptr<Working> working_;
   std::thread control_thread_, server_thread_, worker_thread_;
 };

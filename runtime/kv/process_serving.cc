@@ -15,13 +15,13 @@ constexpr Duration kLastWords = std::chrono::seconds(1);  // for answers to leav
 
 }  // namespace
 
-Process::Serving::Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state)
+Process::Serving::Serving(Process& process, uint32_t number, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state)
     : process_(process),
       transport_(std::move(transport)),
       limits_(process.plan_.limits(process.options_.job)),
       state_(std::move(state)),
       server_(
-          process.plan_, process.options_.rank, process.options_.worker.consistency,
+          process.plan_, number, process.options_.worker.consistency,
           [this, update](const Step& step) {
             updated_key_.store(process_.plan_.chunks[step.chunk].pieces.front().key, std::memory_order_relaxed);
             absl::Status status = update(step);

@@ -16,8 +16,8 @@ namespace mxc::kv {
 // Takes connections of workers and gives them to the server machine.
 class Process::Serving {
  public:
-  // `state`: null if the server is to forget all when it dies.
-  Serving(Process& process, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state);
+  // `number`: of the server. `state`: null if the server is to forget all when it dies.
+  Serving(Process& process, uint32_t number, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state);
   void run();
   void wake() { transport_->wake(); }
   // A key that is being updated; -1: none is. From any thread.
@@ -72,7 +72,7 @@ class Process::Working {
   void carry_out(Order order);
   bool push(const Order& order);
   void pull(Order order);
-  void connect(const std::vector<std::string>& servers);
+  void connect(const std::vector<std::string>& addresses);
   void send();
   void take(const Arrival& arrival);
   bool keeps_copy(uint32_t chunk) const;

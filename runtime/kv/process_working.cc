@@ -108,7 +108,7 @@ void Process::Working::carry_out(Order order) {
     case Order::Kind::finish:
       for (uint32_t chunk : process_.plan_.of_key[order.key]) worker_.finish(chunk, order.step);
       return;
-    case Order::Kind::connect: return connect(order.servers);
+    case Order::Kind::connect: return connect(order.addresses);
   }
 }
 
@@ -216,24 +216,26 @@ void Process::Working::note_staleness(uint64_t step, uint64_t version) {
 }
 
 // Once all are known, and again when one has come back at another address.
-void Process::Working::connect(const std::vector<std::string>& servers) {
-  if (servers.size() != static_cast<size_t>(process_.plan_.rules.servers))
-    return process_.fail(absl::InternalError("the scheduler knows of another number of servers"));
+void Process::Working::connect(const std::vector<std::string>& addresses) {
+  const CommunicationPlan& plan = process_.plan_;
+  if (addresses.size() != static_cast<size_t>(plan.rules.workers))
+    return process_.fail(absl::InternalError("the scheduler knows of another number of members"));
   const bool first = peers_.empty();
-  peers_.resize(servers.size());
-  addresses_.resize(servers.size());
-  for (uint32_t server = 0; server < servers.size(); ++server) {
-    if (servers[server] == addresses_[server]) continue;
+  peers_.resize(static_cast<size_t>(plan.rules.servers));
+  addresses_.resize(peers_.size());
+  for (uint32_t server = 0; server < peers_.size(); ++server) {
+    const std::string& address = addresses[plan.rank_of_server(server)];
+    if (address == addresses_[server]) continue;
     if (!first) {
       transport_->drop(peers_[server]);
       server_of_.erase(peers_[server]);
       worker_.lost(server);
     }
-    const absl::StatusOr<Peer> peer = transport_->connect(servers[server]);
+    const absl::StatusOr<Peer> peer = transport_->connect(address);
     if (!peer.ok()) return process_.fail(peer.status());
     server_of_[*peer] = server;
     peers_[server] = *peer;
-    addresses_[server] = servers[server];
+    addresses_[server] = address;
   }
 }
 
@@ -258,7 +260,7 @@ void Process::Working::take(const Arrival& arrival) {
   const std::vector<std::string_view> frames(arrival.frames.begin(), arrival.frames.end());
   for (std::string_view frame : frames) process_.received_.fetch_add(frame.size(), std::memory_order_relaxed);
   const absl::StatusOr<Message> message = parse(frames, limits_);
-  if (!message.ok() || message->header.sender != server->second) return;  // what a server owes it is asked for again
+  if (!message.ok() || message->header.sender != process_.plan_.rank_of_server(server->second)) return;  // what a server owes it is asked for again
   std::vector<Pulled> pulled;
   const absl::Status status = worker_.receive(server->second, *message, now(), pulled);
   process_.values_.fetch_add(pulled.size(), std::memory_order_relaxed);

@@ -46,10 +46,10 @@ std::string pack_copy(Residuals& residuals, const Compression& compression, uint
 
 class RemoteStore : public Store {
  public:
-  RemoteStore(std::unique_ptr<Process> process, const ProcessOptions& options, int64_t shards, const Compression& compression, bool whole_keys)
-      : Store(options.rank, options.size, shards, compression),
+  RemoteStore(std::unique_ptr<Process> process, const ProcessOptions& options, const StoreOptions& store)
+      : Store(options.rank, options.size, store.shards, store.compression),
         consistency_(options.worker.consistency),
-        whole_keys_(whole_keys),
+        options_(store),
         parts_(contributed_parts(compression, own, shards)),
         exceptions_(std::uncaught_exceptions()),
         process_(std::move(process)) {}
@@ -83,11 +83,12 @@ class RemoteStore : public Store {
 
   void begin(Here here) override {
     PlanRules rules;
-    rules.servers = rules.workers = size;
+    rules.workers = size;
+    rules.servers = options_.servers;
     rules.shards = shards;
     rules.consistency = to_string(consistency_);
     rules.compression = compression;
-    if (whole_keys_) rules.cut_above = INT64_MAX;
+    if (options_.whole_keys) rules.cut_above = INT64_MAX;
     residuals_->begin(keys_.size(), parts_.size());
     absl::StatusOr<CommunicationPlan> plan = make_plan(planned_keys(), rules);
     if (!plan.ok()) fail("KVStore", std::string(plan.status().message()), here);
@@ -215,7 +216,7 @@ class RemoteStore : public Store {
   }
 
   const Consistency consistency_;
-  const bool whole_keys_;
+  const StoreOptions options_;
   const std::vector<Node> parts_;
   const int exceptions_;                   // on their way when this was made
   std::optional<CommunicationPlan> plan_;  // once begun
@@ -229,11 +230,10 @@ class RemoteStore : public Store {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards, const Compression& compression,
-                                                         bool whole_keys) {
+absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, const StoreOptions& store) {
   absl::StatusOr<std::unique_ptr<Process>> process = Process::start(options);
   if (!process.ok()) return process.status();
-  return std::make_shared<RemoteStore>(*std::move(process), options, shards, compression, whole_keys);
+  return std::make_shared<RemoteStore>(*std::move(process), options, store);
 }
 
 }  // namespace mxc::kv

@@ -59,7 +59,7 @@ class Scheduler {
     bool away = false;  // its connection has ended, and nobody has come in its place
     uint64_t incarnation = 0;
     std::string who;      // host and process
-    std::string address;  // of its server
+    std::string address;  // of its server; empty: it has none
     uint64_t hash = 0;
     Progress progress;
     uint64_t barrier = 0;  // that it has reached

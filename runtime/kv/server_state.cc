@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<ServerState>> ServerState::open(const std::string
                                                                const Takeover* before) {
   std::unique_ptr<ServerState> state(new ServerState(plan));
   std::vector<uint32_t> sizes = state->lay_out(server);
-  auto file = StateFile::open(path, {job, plan.hash, server}, std::move(sizes), [&](StateFile& fresh) {
+  auto file = StateFile::open(path, {job, plan.hash, plan.rank_of_server(server)}, std::move(sizes), [&](StateFile& fresh) {
     if (before != nullptr) state->begin_with(fresh, *before);
   });
   if (!file.ok()) return file.status();
@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<ServerState>> ServerState::open(const std::string
 absl::StatusOr<std::unique_ptr<ServerState>> ServerState::read(const std::string& path, uint64_t job, const CommunicationPlan& plan, uint32_t server) {
   std::unique_ptr<ServerState> state(new ServerState(plan));
   std::vector<uint32_t> sizes = state->lay_out(server);
-  auto file = StateFile::read(path, {job, plan.hash, server}, std::move(sizes));
+  auto file = StateFile::read(path, {job, plan.hash, plan.rank_of_server(server)}, std::move(sizes));
   if (!file.ok()) return file.status();
   state->file_ = *std::move(file);
   return state;

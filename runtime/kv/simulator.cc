@@ -47,7 +47,8 @@ class Simulation {
       Machine& machine = machines_[rank];
       machine.worker = std::make_unique<Worker>(
           plan_, WorkerOptions{.rank = rank, .consistency = job.consistency, .credit = std::max<int64_t>(1, job.credit / kScale)});
-      machine.server = std::make_unique<Server>(plan_, rank, job.consistency, [](const Step&) { return absl::OkStatus(); });
+      if (const std::optional<uint32_t> server = plan_.server_of_rank(rank))
+        machine.server = std::make_unique<Server>(plan_, *server, job.consistency, [](const Step&) { return absl::OkStatus(); });
       const Node own = shards_of(rank, job.rules.workers, job.rules.shards);
       machine.shards = own.end - own.first;
       for (Node part : plan_.parts_of_worker(rank)) machine.weights.push_back(static_cast<uint32_t>(part.end - part.first));
@@ -97,7 +98,7 @@ class Simulation {
   };
   struct Machine {
     std::unique_ptr<Worker> worker;
-    std::unique_ptr<Server> server;
+    std::unique_ptr<Server> server;  // null: it has none
     std::vector<uint32_t> weights;  // of its parts
     int64_t shards = 1;
     // Its program: where it is.
@@ -207,7 +208,7 @@ class Simulation {
   void at_worker(const Event& event) {
     Machine& machine = machines_[event.machine];
     std::vector<Pulled> pulled;
-    failure_ = machine.worker->receive(event.from, {event.header, event.payload}, as_time(now_), pulled);
+    failure_ = machine.worker->receive(*plan_.server_of_rank(event.from), {event.header, event.payload}, as_time(now_), pulled);
     for (const Pulled& one : pulled) {
       auto [chunk, step] = machine.tickets.extract(one.ticket).mapped();
       for (const Piece& piece : plan_.chunks[chunk].pieces)
@@ -224,7 +225,7 @@ class Simulation {
   void send(uint32_t rank) {
     Machine& machine = machines_[rank];
     Request request;
-    while (machine.worker->send(as_time(now_), request)) put(To::server, rank, request.server, request.header, request.payload);
+    while (machine.worker->send(as_time(now_), request)) put(To::server, rank, plan_.rank_of_server(request.server), request.header, request.payload);
     const Time next = machine.worker->next_time();
     if (next == Time::max() || as_seconds(next) >= machine.wakes) return;
     machine.wakes = std::max(now_, as_seconds(next) + 1e-9);

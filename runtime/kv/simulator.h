@@ -1,11 +1,11 @@
 // Simulator: what a job's steps would take on machines and a network that are not there. The plan, the workers and the servers are those of a
 // real job (plan.h, worker.h, server.h); the clock, the network and the arithmetic are models. Deterministic.
 //
-// The model. Each machine has a worker, which computes, and a server beside it. Messages leave a machine one behind the other, and reach one the
-// same way, at the rate of its link, both ways at once; a switch between them has room for all of them. Each message spends `latency` on its way,
-// carries `overhead` bytes, and is cut into packets of `mtu` bytes with their headers. Servers and workers take the bytes of arrays out of messages, and
-// add them up, at the rate `processing`. A machine's messages to itself cross no link. What is compressed crosses links as it is packed; it is unpacked
-// before it is added, at the rate of what it becomes.
+// The model. Each machine has a worker, which computes; beside it, on all or on those that the plan says, is a server. Messages leave a machine one
+// behind the other, and reach one the same way, at the rate of its link, both ways at once; a switch between them has room for all of them. Each
+// message spends `latency` on its way, carries `overhead` bytes, and is cut into packets of `mtu` bytes with their headers. Servers and workers take the
+// bytes of arrays out of messages, and add them up, at the rate `processing`. A machine's messages to itself cross no link. What is compressed crosses
+// links as it is packed; it is unpacked before it is added, at the rate of what it becomes.
 //
 // The state machines are given arrays of 1/256 of their size, and 1/256 of the credit: so jobs fit into the memory of one process.
 #pragma once
@@ -36,7 +36,7 @@ struct SimulatedNetwork {
 };
 
 struct SimulatedJob {
-  PlanRules rules;                    // workers, servers (as many) and shards among them
+  PlanRules rules;                    // workers, servers (at most as many) and shards among them
   Consistency consistency = {};
   int64_t credit = WorkerOptions().credit;
   SimulatedNetwork network = {};

@@ -78,8 +78,14 @@ class Residuals {
 };
 
 std::shared_ptr<Store> make_local_store(int64_t shards, const Compression& compression = {});
+
+struct StoreOptions {
+  int64_t shards = 1;
+  int64_t servers = 1;  // from 1 to the number of processes
+  Compression compression = {};
+  bool whole_keys = false;
+};
 // `options.endpoint` decides over which network.
-absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, int64_t shards, const Compression& compression = {},
-                                                         bool whole_keys = false);
+absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, const StoreOptions& store);
 
 }  // namespace mxc::kv

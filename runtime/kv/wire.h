@@ -39,8 +39,8 @@ enum class Type : uint8_t {
   // Between a member and the scheduler.
   join = 1,            // text: host and process; step: the barriers it has passed. Said again until answered
   welcome = 2,         // epoch
-  sealed = 3,          // step: the hash of the plan; text: where the member's server listens. Said again until `peers`
-  peers = 4,           // text: where all servers listen, a line each, in the order of ranks
+  sealed = 3,          // step: the hash of the plan; text: where the member's server listens, if it has one. Said again until `peers`
+  peers = 4,           // text: where servers listen, a line for each rank, empty for those that are none
   heartbeat = 5,       // step: the last that the member has begun; sequence: another number when it has gone on; weight: 1 if it waits for
                        // others; text: what it did last, or nothing
   alive = 6,           // the answer

@@ -176,7 +176,7 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
     }
     case Type::missing: {
       if (pending_.contains({Kind::check, header.chunk, 0, header.step})) {
-        return absl::FailedPreconditionError(absl::StrCat("rank ", server, " has lost step ", header.step,
+        return absl::FailedPreconditionError(absl::StrCat("rank ", plan_.rank_of_server(server), " has lost step ", header.step,
                                                           " of what it had updated: its state was damaged or removed"));
       }
       auto found = pending_.find(push);

@@ -69,7 +69,8 @@ class JobExchange : public Exchange {
     std::vector<kv::Key> planned;
     for (const SharedKey& key : keys_) planned.push_back({key.name, key.shape, key.dtype, key.beside, key.compressed, key.alone, key.begins_anew});
     kv::PlanRules rules;
-    rules.servers = rules.workers = job_.size;
+    rules.servers = job_.servers;
+    rules.workers = job_.size;
     rules.shards = shards;
     rules.consistency = kv::to_string(job_.consistency);
     rules.compression = job_.compression;

@@ -8,6 +8,19 @@
 
 namespace mxc::train {
 
+namespace {
+
+// How many processes hold parameters: what the command line says, or else the launcher (0: neither), or else all.
+absl::StatusOr<int64_t> servers_of(int64_t asked, int64_t launched, int64_t size) {
+  if (asked > 0 && launched > 0 && asked != launched)
+    return absl::InvalidArgumentError(absl::StrCat("--servers ", asked, ": the job was launched with --servers ", launched));
+  const int64_t said = std::max(asked, launched);
+  if (said > size) return absl::InvalidArgumentError(absl::StrCat("--servers ", said, ": the job has ", size, size == 1 ? " process" : " processes"));
+  return said == 0 ? size : said;
+}
+
+}  // namespace
+
 std::string by_launcher(const kv::Identity& identity) {
   return identity.launcher == kv::Identity().launcher ? "" : absl::StrCat(" (", identity.launcher, ")");
 }
@@ -56,6 +69,11 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
   if (job.shards > 0 && job.shards < job.size) {
     return absl::InvalidArgumentError(absl::StrCat("--shards ", job.shards, ": there are ", job.size, " processes, and each has at least one shard"));
   }
+  if (identity->has_value() && (*identity)->shrinks && std::max(options.servers, (*identity)->servers) > 0)
+    return absl::InvalidArgumentError("--servers does not go with --on-death=shrink, where all who are left hold parameters");
+  auto servers = servers_of(options.servers, identity->has_value() ? (*identity)->servers : 0, job.size);
+  if (!servers.ok()) return servers.status();
+  job.servers = *servers;
   // The last one of a job that has shrunk is still a server, of what it takes over.
   if (job.size > 1 || (identity->has_value() && (*identity)->before.size > 0)) job.identity = *std::move(identity);
   return job;

@@ -17,6 +17,7 @@ struct Job {
   uint32_t rank = 0, size = 1;
   int64_t shards = 0;  // asked for; 0: not said
   int64_t began_with = 1;  // processes
+  int64_t servers = 1;  // processes that hold parameters
   kv::Consistency consistency = {};
   std::string transport;  // see kv/data_transport.h
   kv::Compression compression = {};  // asked for

@@ -111,6 +111,8 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
           "how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; or "
           "local, for one alone")
       ->type_name("KIND");
+  add_integer<int64_t>(verb, "--servers", 1, kMostShards, &options->servers,
+                       "how many of the job's processes hold parameters and update them; the results do not depend on it (default: all)");
   verb->add_option_function<std::string>(
           "--compress",
           [options](const std::string& text) {

@@ -81,6 +81,11 @@ class Protocol(Launched):
     def test_all_may_die_at_once(self):
         self.mortal(f"0:send:{COMMITTED}:2", f"1:send:{COMMITTED}:3", f"2:receive:{COMMITTED}:4", workers=3, deaths=3)
 
+    def test_the_only_server_may_die_and_those_that_are_none(self):
+        for rank, *point in ((0, "send", COMMITTED, 2), (0, "receive", PUSH, 6), (1, "receive", VALUE, 6), (2, "send", PUSH, 7), (1, "send", SEALED, 1)):
+            with self.subTest(rank=rank, point=point):
+                self.assertEqual(self.mortal(":".join(map(str, (rank, *point))), workers=3, launch=["--servers", 1]), [rank])
+
     def test_one_may_die_again_and_again(self):
         self.assertEqual(self.mortal(f"1:send:{PUSH}:6:3", deaths=3), [1, 1, 1])
 

@@ -90,6 +90,15 @@ class Digits(Jobs):
         self.assertEqual(metadata["shards"], "4")
         self.assertIn("conv2d0.weight/variance", arrays)
 
+    def test_the_same_bits_whichever_processes_hold_parameters(self):
+        self.train("digits", 0, "alone", "--shards", 3, "--epochs", 1)
+        for servers, launch in ((1, []), (2, ["--servers", 2])):
+            self.train("digits", 3, "job", "--kvstore", "dist_sync", "--epochs", 1, *([] if launch else ["--servers", servers]), launch=launch)
+            self.assertEqual(self.saved("job"), self.saved("alone"))
+        self.train("mixed --optimizer=lamb", 0, "alone", "--shards", 3, "--epochs", 1)
+        self.train("mixed --optimizer=lamb", 3, "job", "--kvstore", "dist_sync", "--epochs", 1, "--servers", 1)
+        self.assertEqual(self.saved("job"), self.saved("alone"))
+
     def test_layers_with_state(self):
         """Batch norm: a step's new state is the mean of its shards'."""
         self.check_bits("normed", 3, "--epochs", 1)
@@ -233,6 +242,7 @@ class Digits(Jobs):
                       "(default: one a process)", shown)
         self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; "
                       "or local, for one alone", shown)
+        self.assertIn("--servers NUMBER how many of the job's processes hold parameters and update them; the results do not depend on it (default: all)", shown)
         self.assertIn("--compress METHOD fewer bytes between processes: fp16, bf16, 2bit, or topk:PART, the largest of each shard's gradients; what is left out is "
                       "added to the next step's", shown)
 
@@ -245,6 +255,10 @@ class Digits(Jobs):
             ([*train, "--compress", "zip"], 2, "digits: error: --compress: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART; see digits --help\n"),
             ([*train, "--compress", "topk:0.6"], 2, "digits: error: --compress: 'topk:0.6': a part above 0 and at most 0.5 is expected after topk:; see digits --help\n"),
             ([*train, "--shards", "0"], 2, "digits: error: --shards: expected a whole number from 1 to 1048576, not '0'"),
+            ([*train, "--servers", "0"], 2, "digits: error: --servers: expected a whole number from 1 to 1048576, not '0'"),
+            ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--servers", 3], 1, "--servers 3: the job has 2 processes\n"),
+            ([MXC, "launch", "-n", 2, "--servers", 3, *train, "--kvstore", "dist_sync"], 2, "mxc: error: --servers 3: the job has 2 processes\n"),
+            ([MXC, "launch", "-n", 2, "--servers", 0, *train], 2, "--servers"),
             ([*train, "--kvstore", "dist_sync"], 1, "digits: error: --kvstore dist_sync: no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ...\n"),
             ([MXC, "launch", "-n", 2, *train], 1, "digits: error: this process is one of 2 of a job: --kvstore dist_sync, dist_bounded:STEPS or dist_async says how they train together\n"),
             ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--shards", 1], 1, "--shards 1: there are 2 processes, and each has at least one shard\n"),

@@ -165,11 +165,12 @@ TEST(Identity, RanksOfAJobAgree) {
   }
 }
 
-TEST(Identity, KeysAndShardsWithAnyLauncher) {
-  auto identity = detect(both(kKubernetes, {{"MXC_KEYS", "/keys/job"}, {"MXC_SHARDS", "8"}}));
+TEST(Identity, KeysAndCountsWithAnyLauncher) {
+  auto identity = detect(both(kKubernetes, {{"MXC_KEYS", "/keys/job"}, {"MXC_SHARDS", "8"}, {"MXC_SERVERS", "3"}}));
   ASSERT_TRUE(identity.ok());
   EXPECT_EQ((*identity)->keys_file, "/keys/job");
   EXPECT_EQ((*identity)->shards, 8);
+  EXPECT_EQ((*identity)->servers, 3);
 }
 
 TEST(Identity, RolesOfDmlc) {
@@ -215,6 +216,7 @@ TEST(Identity, OtherLaunchersSayWhatIsMissingOrWrong) {
   EXPECT_EQ(refusal(without(kKubernetes, "MXC_SIZE")), "JOB_COMPLETION_INDEX is set, and MXC_SIZE is not");
   EXPECT_EQ(refusal({{"MXC_RANK", "1"}}), "MXC_RANK is set, and MXC_SIZE is not");
   EXPECT_EQ(refusal(both(kKubernetes, {{"MXC_SHARDS", "many"}})), "MXC_SHARDS=many: a whole number up to 1048576 is expected");
+  EXPECT_EQ(refusal(with(kWorker, "MXC_SERVERS", "few")), "MXC_SERVERS=few: a whole number up to 1048576 is expected");
 }
 
 TEST(Identity, HowPatientTheJobIs) {

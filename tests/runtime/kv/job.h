@@ -22,6 +22,7 @@ struct JobSetting {
   std::string kind = "dist_sync";
   std::string compress = "";
   bool whole_keys = false;
+  int64_t servers = 0;  // 0: all workers
   Endpoints endpoints = in_process();
   Duration silence = std::chrono::seconds(30);  // machines that run tests are busy
 };
@@ -59,7 +60,8 @@ inline std::vector<std::string> run_job(const JobSetting& setting, const Program
       options.worker.patience = std::chrono::milliseconds(10);
       options.endpoint = [&](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> { return setting.endpoints(); };
       try {
-        auto store = make_remote_store(options, setting.shards, compression_of(setting.compress), setting.whole_keys);
+        auto store = make_remote_store(
+            options, {setting.shards, setting.servers > 0 ? setting.servers : setting.workers, compression_of(setting.compress), setting.whole_keys});
         ASSERT_TRUE(store.ok()) << store.status();
         program(**store);
         (*store)->close(Here::current());

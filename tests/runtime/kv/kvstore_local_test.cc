@@ -139,6 +139,8 @@ TEST(KVStoreErrors, Kinds) {
   expect_here([] { KVStore::create("dist_bounded:x"); },
               "create: 'dist_bounded:x': a number of steps from 0 to 1000 is expected after dist_bounded:");
   expect_here([] { KVStore::create("local", {.shards = -1}); }, "create: -1 shards");
+  expect_here([] { KVStore::create("local", {.servers = -1}); }, "create: -1 servers");
+  expect_here([] { KVStore::create("dist_sync", {.servers = 2}); }, "create: 2 servers of 1 workers: each is one of them");
   expect_here([] { KVStore::create("local", {.compress = "zip"}); }, "create: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART");
   expect_here([] { KVStore::create("local", {.compress = "topk:2"}); }, "create: 'topk:2': a part above 0 and at most 0.5 is expected after topk:");
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
 
 #include "runtime/engine/default_engine.h"
@@ -88,6 +90,25 @@ TEST(KVStore, OfSmallFloatsItHasTheBitsOfOneProcess) {
     const std::vector<float> small = alone(4, "2bit", type);
     for (size_t i = 0; i < wide.size(); ++i) ASSERT_NEAR(small[i], wide[i], 0.04 * std::abs(wide[i])) << i;
   }
+}
+
+// Whichever processes hold the values.
+TEST(KVStore, HasTheBitsOfOneProcessWithAnyNumberOfServers) {
+  for (int64_t servers : {1, 3}) expect_bits_of_one({.workers = 4, .shards = 5, .servers = servers});
+  expect_bits_of_one({.workers = 3, .shards = 3, .servers = 2, .endpoints = test::in_process({.seed = 5, .drop = 30, .duplicate = 50, .delay = 100})});
+}
+
+// Of four workers the first and the third.
+TEST(KVStore, ServersAloneUpdate) {
+  std::array<std::atomic<int>, 4> updates = {};
+  EXPECT_EQ(run_job({.workers = 4, .shards = 4, .servers = 2},
+                    [&](Store& store) {
+                      store.set_updater([&updates, rank = store.rank](const KVUpdate&) { ++updates[rank]; }, here());
+                      for (size_t key = 0; key < 2; ++key) store.init(name(key), NDArray::zeros({3}), here());
+                      for (size_t key = 0; key < 2; ++key) store.push(name(key), {NDArray::ones({3})}, 0, here());
+                    }),
+            without_errors(4));
+  for (uint32_t rank : {0, 1, 2, 3}) EXPECT_EQ(updates[rank], rank % 2 == 0 ? 1 : 0) << rank;
 }
 
 TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shards = 2, .kind = "dist_bounded:0"}); }
@@ -324,7 +345,7 @@ TEST(KVStoreFailures, ASchedulerThatIsNotThere) {
   options.endpoint = [network = InProcessNetwork::create()](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> {
     return network->endpoint();
   };
-  auto store = make_remote_store(options, 2);
+  auto store = make_remote_store(options, {.shards = 2, .servers = 2});
   ASSERT_TRUE(store.ok());
   const NDArray w = NDArray::zeros({2});
   (*store)->init("w", w, here());

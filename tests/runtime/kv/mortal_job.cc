@@ -165,7 +165,8 @@ absl::StatusOr<std::string> run(const Identity& identity, uint64_t steps, const 
   std::vector<Key> keys;
   for (size_t elements : kElements) keys.push_back({"key " + std::to_string(keys.size()), {static_cast<int64_t>(elements)}, plan::DType::f32});
   PlanRules rules;
-  rules.servers = rules.workers = identity.size;
+  rules.workers = identity.size;
+  rules.servers = identity.servers > 0 ? identity.servers : identity.size;
   rules.shards = std::max(identity.size, identity.began_with);
   rules.cut_above = 64 << 10;
   auto plan = make_plan(keys, rules);

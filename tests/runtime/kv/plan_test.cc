@@ -164,6 +164,19 @@ TEST(Plan, TheHashIsOfAllThatMembersMustAgreeOn) {
   EXPECT_NE(planned(keys, {.cut_above = 1024, .smallest_piece = 1024}).hash, hash);
 }
 
+TEST(Plan, ServersAreSpreadOverTheRanks) {
+  const std::vector<Key> keys = {{"w", {10}, f32}};
+  for (const auto& [workers, ranks] : std::vector<std::pair<int64_t, std::vector<uint32_t>>>{
+           {1, {0}}, {4, {0}}, {8, {0, 4}}, {4, {0, 1, 2, 3}}, {4, {0, 1, 2}}, {7, {0, 2, 4}}, {6, {0, 2, 4}}}) {
+    const CommunicationPlan plan = planned(keys, {.servers = static_cast<int64_t>(ranks.size()), .workers = workers, .shards = workers});
+    for (uint32_t rank = 0; rank < workers; ++rank) {
+      const auto found = std::find(ranks.begin(), ranks.end(), rank);
+      EXPECT_EQ(plan.server_of_rank(rank), found == ranks.end() ? std::nullopt : std::optional<uint32_t>(found - ranks.begin())) << rank;
+    }
+    for (uint32_t server = 0; server < ranks.size(); ++server) EXPECT_EQ(plan.rank_of_server(server), ranks[server]);
+  }
+}
+
 TEST(Plan, AnEmptyArrayIsAChunkOfNothing) {
   const CommunicationPlan plan = planned({{"none", {0, 3}, f32}});
   ASSERT_EQ(plan.chunks.size(), 1u);

@@ -343,7 +343,7 @@ TEST_F(MemberTest, SaysAgainWhatIsNotAnswered) {
   EXPECT_EQ(sent(), (Said{"sealed 5 here", "heartbeat 9"}));
   const std::vector<News> news = hear(Type::peers, 0, "here\nthere");
   ASSERT_EQ(news.size(), 1u);
-  EXPECT_EQ(news[0].servers, (Said{"here", "there"}));
+  EXPECT_EQ(news[0].addresses, (Said{"here", "there"}));
   EXPECT_EQ(hear(Type::peers, 0, "here\nthere").size(), 0u);
   EXPECT_EQ(hear(Type::peers, 0, "here\nelsewhere").size(), 1u);  // one has come back
   now_ += milliseconds(500);

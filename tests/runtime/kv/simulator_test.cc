@@ -57,6 +57,14 @@ TEST(Simulator, OneKeyGoesThereAndBack) {
   EXPECT_NEAR(step.received, kBytes, 1);
   EXPECT_EQ(step.hidden(), 0);
 
+  // Two keys, on a server each or on one.
+  SimulatedJob three = job_of(3, layers(2, 0.0025));
+  three.network.latency = 0;
+  EXPECT_NEAR(run(keys_of(2), three).sent, 3 * kBytes, 1);  // a server: its value to two others, its contribution to one
+  three.rules.servers = 1;
+  EXPECT_NEAR(run(keys_of(2), three).sent, 4 * kBytes, 1);  // the server: two values to two others
+  EXPECT_NEAR(run(keys_of(2), three).received, 4 * kBytes, 1);
+
   job.network.latency = 0.00125;  // there and back
   EXPECT_NEAR(run(keys_of(1), job).seconds, 0.0075 + 2 * kBytes / kBandwidth, 1e-8);
   // 10 ms for each array: the value at the first worker, its contribution, and, behind that, the second worker's, which has come meanwhile.

@@ -16,8 +16,9 @@ Variables launched(int rank, int size) {
           {"MXC_SCHEDULER", "tcp://127.0.0.1:9"}};
 }
 
-absl::StatusOr<Job> job_of(const std::string& kind, int64_t shards, const Variables& variables) {
+absl::StatusOr<Job> job_of(const std::string& kind, int64_t shards, const Variables& variables, int64_t servers = 0) {
   Options options;
+  options.servers = servers;
   options.kvstore = kind;
   options.shards = shards;
   return find_job(options, [&](const char* name) -> const char* {
@@ -26,8 +27,8 @@ absl::StatusOr<Job> job_of(const std::string& kind, int64_t shards, const Variab
   });
 }
 
-std::string error_of(const std::string& kind, int64_t shards, const Variables& variables) {
-  const auto job = job_of(kind, shards, variables);
+std::string error_of(const std::string& kind, int64_t shards, const Variables& variables, int64_t servers = 0) {
+  const auto job = job_of(kind, shards, variables, servers);
   EXPECT_EQ(job.status().code(), absl::StatusCode::kInvalidArgument) << job.status();
   return std::string(job.status().message());
 }
@@ -54,6 +55,20 @@ TEST(Job, OneOfSeveral) {
   EXPECT_TRUE(job->identity.has_value());
 }
 
+TEST(Job, HowManyProcessesHoldParameters) {
+  Variables variables = launched(2, 3);
+  EXPECT_EQ(job_of("dist_sync", 0, variables)->servers, 3);
+  EXPECT_EQ(job_of("dist_sync", 0, variables, 2)->servers, 2);
+  EXPECT_EQ(error_of("dist_sync", 0, variables, 4), "--servers 4: the job has 3 processes");
+  variables["MXC_SERVERS"] = "2";
+  EXPECT_EQ(job_of("dist_sync", 0, variables)->servers, 2);
+  EXPECT_EQ(error_of("dist_sync", 0, variables, 1), "--servers 1: the job was launched with --servers 2");
+  variables["MXC_SERVERS"] = "9";
+  EXPECT_EQ(error_of("dist_sync", 0, variables), "--servers 9: the job has 3 processes");
+  EXPECT_EQ(job_of("", 0, {}, 1)->servers, 1);
+  EXPECT_EQ(error_of("local", 0, {}, 2), "--servers 2: the job has 1 process");
+}
+
 TEST(Job, OneThatWaitsForItsDead) {
   Variables variables = launched(1, 2);
   variables["MXC_ON_DEATH"] = "wait";
@@ -69,6 +84,7 @@ TEST(Job, OneThatShrinks) {
   EXPECT_TRUE(job_of("dist_sync", 0, variables)->waits());
   EXPECT_EQ(job_of("dist_sync", 0, variables)->began_with, 3);
   EXPECT_EQ(error_of("dist_async", 0, variables), "--kvstore dist_async: the job was launched with --on-death=shrink, which is for dist_sync");
+  EXPECT_EQ(error_of("dist_sync", 0, variables, 1), "--servers does not go with --on-death=shrink, where all who are left hold parameters");
   variables["MXC_SIZE"] = "1";
   EXPECT_FALSE(job_of("dist_sync", 0, variables)->identity.has_value());
   variables["MXC_STATE_BEFORE"] = "/before";
