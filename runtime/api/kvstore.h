@@ -59,6 +59,7 @@ struct KVStoreOptions {
   std::string transport = "";  // what carries arrays: "zeromq", "mpi", "mpi:FILE" (docs/kvstore.md); empty: zeromq
   std::string compress = "";  // the same in all processes; empty: nothing is compressed
   int64_t servers = 0;        // how many of the processes hold and update values; 0: what `mxc launch --servers` says, or else all
+  bool shared_memory = true;  // arrays between processes of one machine go through its memory, where they can
   bool whole_keys = false;    // keys are not cut: each lies in one process, and an updater may look at all its elements (a norm)
 };
 

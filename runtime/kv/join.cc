@@ -14,6 +14,7 @@
 #include "runtime/io/printable.h"
 #include "runtime/kv/keys.h"
 #include "runtime/kv/meeting.h"
+#include "runtime/kv/memory_transport.h"
 #include "runtime/kv/reach.h"
 #include "runtime/kv/start_scheduler.h"
 #include "runtime/kv/zeromq.h"
@@ -97,7 +98,7 @@ absl::StatusOr<std::string> listening_address(const std::string& scheduler, cons
   return tcp_address(absl::StrContains(named->host, ':') ? "::" : "0.0.0.0", port);
 }
 
-absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const Consistency& consistency) {
+absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const Consistency& consistency, bool shared_memory) {
   ZeroMqOptions network;
   if (!identity.keys_file.empty() && identity.meeting.empty()) {
     // What is wrong with them is said before anything is waited for.
@@ -130,6 +131,19 @@ absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const C
     ZeroMqOptions of_this = network;
     of_this.largest_frame = largest;
     return make_zeromq_transport(of_this);
+  };
+  options.data_endpoint = [network, shared_memory, size = identity.size](int64_t largest) {
+    MemoryTransportOptions near;
+    near.on = shared_memory;
+    near.largest_frame = largest;
+    near.capacity = memory_capacity(size);
+    near.other = [network, largest](int descriptor) {
+      ZeroMqOptions of_this = network;
+      of_this.largest_frame = largest;
+      of_this.also = descriptor;
+      return make_zeromq_transport(of_this);
+    };
+    return make_memory_transport(near);
   };
   return options;
 }

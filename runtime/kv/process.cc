@@ -211,7 +211,7 @@ absl::Status Process::status() const {
 
 Traffic Process::traffic() const {
   constexpr auto relaxed = std::memory_order_relaxed;
-  return {sent_.load(relaxed), received_.load(relaxed), again_.load(relaxed), staleness_.load(relaxed), pushes_.load(relaxed), values_.load(relaxed)};
+  return {sent_.load(relaxed), received_.load(relaxed), again_.load(relaxed), staleness_.load(relaxed), pushes_.load(relaxed), values_.load(relaxed), shared_.load(relaxed)};
 }
 
 void Process::wake_all() {

@@ -49,6 +49,7 @@ struct Traffic {
   uint64_t again = 0;               // messages that were sent once more
   uint64_t staleness = 0;           // the most steps that a pulled value lacked; nothing in async
   uint64_t pushes = 0, values = 0;  // messages that brought elements: to servers, and from them
+  uint64_t shared = 0;              // of the bytes sent and received, those that stayed in the memory of this machine
 };
 
 class Process {
@@ -124,7 +125,7 @@ class Process {
   CommunicationPlan plan_;
 
   std::atomic<uint64_t> step_{0};  // the last that has begun; relaxed: it is for messages alone
-  std::atomic<uint64_t> sent_{0}, received_{0}, again_{0}, staleness_{0}, pushes_{0}, values_{0};  // see Traffic; relaxed: they are for reports alone
+  std::atomic<uint64_t> sent_{0}, received_{0}, again_{0}, staleness_{0}, pushes_{0}, values_{0}, shared_{0};  // see Traffic; relaxed: they are for reports alone
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -73,6 +73,7 @@ class Process::Working {
   bool push(const Order& order);
   void pull(Order order);
   void connect(const std::vector<std::string>& addresses);
+  void count(std::atomic<uint64_t>& bytes, Peer peer, size_t more);
   void send();
   void take(const Arrival& arrival);
   bool keeps_copy(uint32_t chunk) const;

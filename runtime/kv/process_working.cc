@@ -239,16 +239,23 @@ void Process::Working::connect(const std::vector<std::string>& addresses) {
   }
 }
 
+// Bytes that have been sent to a server, or received from it.
+void Process::Working::count(std::atomic<uint64_t>& bytes, Peer peer, size_t more) {
+  bytes.fetch_add(more, std::memory_order_relaxed);
+  if (transport_->shares_memory(peer)) process_.shared_.fetch_add(more, std::memory_order_relaxed);
+}
+
 void Process::Working::send() {
   Request request;
   while (!peers_.empty() && worker_.send(now(), request)) {
     const std::string frame = header_frame(process_.stamped(request.header), request.payload);
     std::vector<std::string_view> frames = {frame};
     if (!request.payload.empty()) frames.push_back(request.payload);
-    process_.sent_.fetch_add(frame.size() + request.payload.size(), std::memory_order_relaxed);
+    const Peer peer = peers_[request.server];
+    count(process_.sent_, peer, frame.size() + request.payload.size());
     process_.pushes_.fetch_add(request.header.type == Type::push ? 1 : 0, std::memory_order_relaxed);
     process_.again_.fetch_add(request.again ? 1 : 0, std::memory_order_relaxed);
-    transport_->send(peers_[request.server], frames).IgnoreError();  // said again until it is answered
+    transport_->send(peer, frames).IgnoreError();  // said again until it is answered
   }
 }
 
@@ -258,7 +265,7 @@ void Process::Working::take(const Arrival& arrival) {
   if (arrival.kind == Arrival::Kind::lost) return worker_.lost(server->second);
   if (arrival.kind != Arrival::Kind::message) return;
   const std::vector<std::string_view> frames(arrival.frames.begin(), arrival.frames.end());
-  for (std::string_view frame : frames) process_.received_.fetch_add(frame.size(), std::memory_order_relaxed);
+  for (std::string_view frame : frames) count(process_.received_, arrival.peer, frame.size());
   const absl::StatusOr<Message> message = parse(frames, limits_);
   if (!message.ok() || message->header.sender != process_.plan_.rank_of_server(server->second)) return;  // what a server owes it is asked for again
   std::vector<Pulled> pulled;

@@ -1,7 +1,8 @@
 // Transport: the one seam between the KVStore and a network. It carries frames between two endpoints, whole and, on one connection, in
 // order; it may lose what was on its way when a connection ends. Who says what, who is dead and what is said again is decided above it.
 //
-// Implementations: `in_process.h` within a process, with faults that a seed decides; `zeromq.h` over TCP.
+// Implementations: `in_process.h` within a process, with faults that a seed decides; `zeromq.h` over TCP; `memory_transport.h` through shared memory where both
+// are on one machine; `mpi.h`.
 #pragma once
 
 #include <chrono>
@@ -44,7 +45,7 @@ class Transport {
   virtual absl::StatusOr<std::string> listen(const std::string& address) = 0;
   // A connection to a listening endpoint, which may come to listen later.
   virtual absl::StatusOr<Peer> connect(const std::string& address) = 0;
-  // Queues a message; never waits. Error: the connection has ended; a `lost` of it comes, or came.
+  // Queues a message; never waits. It is on its way at the latest while this endpoint receives or closes. Error: the connection has ended; a `lost` of it comes, or came.
   virtual absl::Status send(Peer peer, std::span<const std::string_view> frames) = 0;
   // The next arrival, waiting up to `most`. Error: the endpoint cannot go on.
   virtual absl::StatusOr<Arrival> receive(Duration most) = 0;
@@ -54,6 +55,8 @@ class Transport {
   virtual void drop(Peer peer) = 0;
   // Waits up to `most` for what is queued to leave, and ends all connections. Nothing may be called after it.
   virtual void close(Duration most) = 0;
+  // Does what is sent there now stay in the memory of this machine?
+  virtual bool shares_memory(Peer) const { return false; }
 };
 
 }  // namespace mxc::kv

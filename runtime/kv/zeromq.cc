@@ -118,7 +118,7 @@ class ZeroMqTransport : public Transport {
     while (arrivals_.empty()) {
       const Duration left = end - std::chrono::steady_clock::now();
       if (absl::Status status = poll(std::max(left, Duration(0))); !status.ok()) return status;
-      if (arrivals_.empty() && left <= Duration(0)) return Arrival{};
+      if (arrivals_.empty() && (left <= Duration(0) || std::exchange(interrupted_, false))) return Arrival{};
     }
     Arrival arrival = std::move(arrivals_.front());
     arrivals_.pop_front();
@@ -226,6 +226,7 @@ class ZeroMqTransport : public Transport {
     auto watch = [&](void* socket) {
       if (socket != nullptr) items.push_back({socket, 0, ZMQ_POLLIN, 0});
     };
+    if (options_.also >= 0) items.push_back({nullptr, options_.also, ZMQ_POLLIN, 0});
     watch(zap_);
     watch(router_.socket);
     watch(router_.monitor);
@@ -236,6 +237,7 @@ class ZeroMqTransport : public Transport {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(most).count();
     if (zmq_.poll(items.data(), static_cast<int>(items.size()), wait) < 0 && zmq_.last_error() != EINTR)
       return failed("cannot receive");
+    interrupted_ = options_.also >= 0 && items[1].revents != 0;
     uint64_t times;
     if (::read(wake_, &times, sizeof times) == sizeof times) arrivals_.push_back({Arrival::Kind::woken, 0, {}});
     answer_zap();
@@ -364,6 +366,7 @@ class ZeroMqTransport : public Transport {
   std::map<std::string, Peer> by_id_;
   std::map<int, Peer> by_connection_;
   std::deque<Arrival> arrivals_;
+  bool interrupted_ = false;  // by options_.also
   absl::Status broken_;
 };
 

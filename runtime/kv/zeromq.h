@@ -16,6 +16,7 @@ struct ZeroMqOptions {
   JobKeys keys = {};                // empty: nothing is encrypted, and anybody may connect
   bool insecure = false;            // without keys, listen where other machines can connect all the same
   int64_t largest_frame = 1 << 16;  // bytes, of what is received
+  int also = -1;                    // `receive` returns early, with nothing, when this descriptor can be read
 };
 
 // Error: libzmq is not on this machine.

@@ -128,7 +128,7 @@ std::unique_ptr<Exchange> make_own_exchange() { return std::make_unique<OwnExcha
 
 absl::StatusOr<std::unique_ptr<Exchange>> join_exchange(const Job& job) {
   kv::keep_role();
-  auto options = kv::process_options(*job.identity, job.consistency);
+  auto options = kv::process_options(*job.identity, job.consistency, job.shared_memory);
   if (!options.ok()) return options.status();
   if (absl::Status status = kv::use_data_transport(job.transport, *options); !status.ok()) return status;
   auto process = kv::Process::start(*options);

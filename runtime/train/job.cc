@@ -31,6 +31,7 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
   Job job;
   job.shards = options.shards;
   job.transport = options.transport;
+  job.shared_memory = options.shared_memory;
   const std::string& kind = options.kvstore;
   if (!options.compress.empty()) {
     auto parsed = kv::parse_compression(options.compress);

@@ -19,6 +19,7 @@ struct Job {
   int64_t began_with = 1;  // processes
   int64_t servers = 1;  // processes that hold parameters
   kv::Consistency consistency = {};
+  bool shared_memory = true;  // between processes of one machine
   std::string transport;  // see kv/data_transport.h
   kv::Compression compression = {};  // asked for
   std::optional<kv::Identity> identity;  // none: this process is alone

@@ -130,6 +130,11 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
           "what carries gradients and parameters between processes: zeromq (the default), or mpi, where mpirun or srun has started them (mpi:FILE: by "
           "that plug-in)")
       ->type_name("NAME");
+  verb->add_option_function<std::string>(
+          "--shared-memory", [options](const std::string& word) { options->shared_memory = word == "on"; },
+          "whether arrays between processes of one machine go through its memory: on (the default) or off")
+      ->check(CLI::IsMember({"on", "off"}).description(""))
+      ->type_name("on|off");
   add_integer<uint64_t>(verb, "--seed", 0, std::numeric_limits<uint64_t>::max(), &options->seed,
                         "of the initial parameters, the order of the samples and random operators (default 0)");
   verb->add_option(

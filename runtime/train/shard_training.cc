@@ -537,7 +537,8 @@ ShardTraining::Communication ShardTraining::communication() const {
   };
   return {a_step(traffic.sent, before_.sent),     a_step(traffic.received, before_.received), a_step(traffic.pushes, before_.pushes),
           a_step(traffic.values, before_.values), traffic.staleness,                          traffic.again,
-          overlap_.hidden_percent()};
+          overlap_.hidden_percent(),
+          100 * a_step(traffic.shared, before_.shared) / std::max(1.0, a_step(traffic.sent + traffic.received, before_.sent + before_.received))};
 }
 
 std::string ShardTraining::report() const {
@@ -547,7 +548,7 @@ std::string ShardTraining::report() const {
                       absl::StrFormat("%.1f", c.values), " messages; ", absl::StrFormat("%.0f", c.hidden),
                       " % of the communication was hidden behind computing; ",
                       job_.consistency.is_async() ? std::string() : absl::StrCat("its values lacked ", c.staleness, " steps at most; "), c.again,
-                      " messages were sent again");
+                      " messages were sent again; ", absl::StrFormat("%.0f", c.shared), " % of the bytes went through shared memory");
 }
 
 absl::Status ShardTraining::fail(const absl::Status& why) {

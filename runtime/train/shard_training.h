@@ -56,6 +56,7 @@ class ShardTraining {
     double pushes = 0, values = 0;   // messages with elements, a step
     uint64_t staleness = 0, again = 0;
     double hidden = 0;               // overlap.h
+    double shared = 0;               // per cent of the bytes that stayed in the memory of this machine
   };
   Communication communication() const;
   // The same as a line for people.

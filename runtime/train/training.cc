@@ -568,7 +568,8 @@ absl::Status Training::tell_communication() {
                  .add("values", c.values)
                  .add("hidden", c.hidden)
                  .add("staleness", static_cast<int64_t>(c.staleness))
-                 .add("again", static_cast<int64_t>(c.again)));
+                 .add("again", static_cast<int64_t>(c.again))
+                 .add("shared", c.shared));
   return absl::OkStatus();
 }
 

@@ -263,7 +263,7 @@ class OpenMpi(Programs):
             self.skipTest("SKIPPED: this mxc was built without MPI (Debian's package libopenmpi-dev)")
         over_mpi = [*train, "--kvstore", "dist_sync", "--transport", f"mpi:{PLUGIN}"]
         shown = self.mpirun(*over_mpi, "--save", "mpi").stdout
-        self.assertIn("; 0 messages were sent again\n", shown)
+        self.assertIn("; 0 messages were sent again; 0 % of the bytes went through shared memory\n", shown)
         self.assertEqual((self.folder / "mpi").read_bytes(), (self.folder / "alone").read_bytes())
         shutil.copy(PLUGIN, self.folder)  # beside the program: it needs no name
         self.mpirun(*train, "--kvstore", "dist_sync", "--transport", "mpi", "--save", "mpi")
@@ -445,9 +445,11 @@ class Namespaces(Machines):
         data = f"csv:{ROOT}/examples/data/digits.csv.gz?label=64&scale=16&holdout=0.2"
         subprocess.run([MXC, "compile", ROOT / "examples/digits/digits.cpp", "-o", digits], check=True, timeout=300)
         train = [digits, "train", "--data", data, "--threads", "1", "--epochs", "2", "--shards", "3"]
-        self.finished(self.launch(*train, "--save", "job", "--kvstore", "dist_sync"))
+        out, _ = self.finished(self.launch(*train, "--save", "job", "--kvstore", "dist_sync"))
         subprocess.run([*train, "--save", "alone"], check=True, timeout=LIMIT, cwd=self.folder, stdout=subprocess.DEVNULL)
         self.assertEqual((self.folder / "job").read_bytes(), (self.folder / "alone").read_bytes())
+        shared = int(re.search(r"; (\d+) % of the bytes went through shared memory\n", out).group(1))
+        self.assertLess(shared, 100)  # what goes to the server beside it does, and what goes to other machines does not
 
     def test_a_machine_whose_program_dies_ends_all(self):
         job = self.launch("./counts", 10**9)

@@ -66,8 +66,12 @@ class Jobs(unittest.TestCase):
         self.assertEqual(len(lines), 1, shown.stdout)
         report = re.fullmatch(r"\[0\] of \d processes this one has sent ([0-9.]+) MB and received ([0-9.]+) MB a step, in ([0-9.]+) and ([0-9.]+) messages; "
                               r"(\d+) % of the communication was hidden behind computing; its values lacked (\d+) steps at most; "
-                              r"(\d+) messages were sent again", lines[0])
-        return [float(number) for number in report.groups()]
+                              r"(\d+) messages were sent again; (\d+) % of the bytes went through shared memory", lines[0])
+        *numbers, shared = [float(number) for number in report.groups()]
+        self.assertEqual(shared, self.shared)
+        return numbers
+
+    shared = 100  # per cent of the bytes that go through shared memory
 
     def parameter_bytes(self, name):
         return sum(array.nbytes for name, array in safetensors_file.read(self.folder / name)[0].items() if "/" not in name)
@@ -98,6 +102,14 @@ class Digits(Jobs):
         self.train("mixed --optimizer=lamb", 0, "alone", "--shards", 3, "--epochs", 1)
         self.train("mixed --optimizer=lamb", 3, "job", "--kvstore", "dist_sync", "--epochs", 1, "--servers", 1)
         self.assertEqual(self.saved("job"), self.saved("alone"))
+
+    def test_without_shared_memory(self):
+        self.train("digits", 0, "alone", "--shards", 2, "--epochs", 1)
+        for word, percent in (("on", 100), ("off", 0)):
+            self.shared = percent
+            shown = self.train("digits", 2, "job", "--kvstore", "dist_sync", "--epochs", 1, "--shared-memory", word)
+            self.report(shown)
+            self.assertEqual(self.saved("job"), self.saved("alone"))
 
     def test_layers_with_state(self):
         """Batch norm: a step's new state is the mean of its shards'."""
@@ -214,7 +226,7 @@ class Digits(Jobs):
         self.assertEqual((events[0]["shards"], events[0]["processes"]), (3, 3))
         told = next(event for event in events if event["event"] == "communication")
         self.assertEqual([f"{told[name] / 1e6:.3f}" for name in ("sent", "received")], [f"{mb:.3f}" for mb in traffic])
-        self.assertEqual((round(told["pushes"], 1), told["values"], told["staleness"], told["again"]), (pushes, 6, 0, again))
+        self.assertEqual((round(told["pushes"], 1), told["values"], told["staleness"], told["again"], told["shared"]), (pushes, 6, 0, again, 100))
         for event in events:
             if event["event"] in ("communication", "epoch"):
                 self.assertTrue(0 <= event["hidden"] <= 100, event)
@@ -243,6 +255,7 @@ class Digits(Jobs):
         self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; "
                       "or local, for one alone", shown)
         self.assertIn("--servers NUMBER how many of the job's processes hold parameters and update them; the results do not depend on it (default: all)", shown)
+        self.assertIn("--shared-memory on|off whether arrays between processes of one machine go through its memory: on (the default) or off", shown)
         self.assertIn("--compress METHOD fewer bytes between processes: fp16, bf16, 2bit, or topk:PART, the largest of each shard's gradients; what is left out is "
                       "added to the next step's", shown)
 
@@ -255,6 +268,7 @@ class Digits(Jobs):
             ([*train, "--compress", "zip"], 2, "digits: error: --compress: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART; see digits --help\n"),
             ([*train, "--compress", "topk:0.6"], 2, "digits: error: --compress: 'topk:0.6': a part above 0 and at most 0.5 is expected after topk:; see digits --help\n"),
             ([*train, "--shards", "0"], 2, "digits: error: --shards: expected a whole number from 1 to 1048576, not '0'"),
+            ([*train, "--shared-memory", "maybe"], 2, "digits: error: --shared-memory: maybe not in {on,off}; see digits --help\n"),
             ([*train, "--servers", "0"], 2, "digits: error: --servers: expected a whole number from 1 to 1048576, not '0'"),
             ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--servers", 3], 1, "--servers 3: the job has 2 processes\n"),
             ([MXC, "launch", "-n", 2, "--servers", 3, *train, "--kvstore", "dist_sync"], 2, "mxc: error: --servers 3: the job has 2 processes\n"),

@@ -115,6 +115,11 @@ TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shard
 
 TEST(KVStore, OverTcpWithKeys) { expect_bits_of_one({.workers = 2, .shards = 4, .endpoints = test::zeromq_with_keys()}); }
 
+TEST(KVStore, ThroughSharedMemory) {
+  expect_bits_of_one({.workers = 3, .shards = 4, .endpoints = test::shared_memory()});
+  expect_bits_of_one({.workers = 2, .shards = 2, .endpoints = test::shared_memory(2 << 20)});
+}
+
 // An updater that looks at a norm: of a key that would be cut otherwise.
 TEST(KVStore, UpdatersMaySeeWholeKeys) {
   const auto run = [](Store& store) {

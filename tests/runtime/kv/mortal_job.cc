@@ -153,13 +153,15 @@ absl::Status work(Process& process, const Identity& identity, int64_t shards, ui
 }
 
 absl::StatusOr<std::string> run(const Identity& identity, uint64_t steps, const std::vector<Point>& points) {
-  auto options = process_options(identity, {});
+  auto options = process_options(identity, {}, true);
   if (!options.ok()) return options.status();
-  options->endpoint = [inner = options->endpoint, points](int64_t largest) -> absl::StatusOr<std::unique_ptr<Transport>> {
-    auto transport = inner(largest);
-    if (!transport.ok()) return transport.status();
-    return std::make_unique<MortalTransport>(*std::move(transport), points);
-  };
+  for (auto* endpoint : {&options->endpoint, &options->data_endpoint}) {
+    *endpoint = [inner = *endpoint, points](int64_t largest) -> absl::StatusOr<std::unique_ptr<Transport>> {
+      auto transport = inner(largest);
+      if (!transport.ok()) return transport.status();
+      return std::make_unique<MortalTransport>(*std::move(transport), points);
+    };
+  }
   auto process = Process::start(*options);
   if (!process.ok()) return process.status();
   std::vector<Key> keys;

@@ -56,15 +56,15 @@ TEST(Join, AMemberBeyondThisMachineNeedsKeysAndAWay) {
   identity.size = 2;
   identity.rank = 1;
   identity.scheduler = "tcp://10.0.0.7:5000";
-  EXPECT_EQ(process_options(identity, {}).status().message(),
+  EXPECT_EQ(process_options(identity, {}, true).status().message(),
             "refusing to meet at 10.0.0.7:5000, where other machines can connect, without keys: make some with mxc keygen FILE, and give all processes "
             "MXC_KEYS=FILE");
   identity.keys_file = "/nowhere";
-  EXPECT_EQ(process_options(identity, {}).status().message(), "cannot read the keys in /nowhere: No such file or directory");
+  EXPECT_EQ(process_options(identity, {}, true).status().message(), "cannot read the keys in /nowhere: No such file or directory");
   identity = {};
   identity.size = 2;
   identity.scheduler = "tcp://127.0.0.1:5000";
-  const auto options = process_options(identity, {});
+  const auto options = process_options(identity, {}, true);
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->listen, "tcp://127.0.0.1:*");
   EXPECT_EQ(options->scheduler, "tcp://127.0.0.1:5000");

@@ -1,7 +1,8 @@
-// What every transport does: the same tests within a process, over TCP, over TCP with keys, and over MPI: what stands in for MPI here moves bytes from
+// What every transport does: the same tests within a process, over TCP, over TCP with keys, through shared memory, and over MPI: what stands in for MPI here moves bytes from
 // this process to itself; if the program gets a plug-in as its argument, that is tested in its place.
 #include "runtime/kv/transport.h"
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -49,7 +50,9 @@ class TransportTest : public testing::TestWithParam<int> {
     make_ = GetParam() == 0   ? test::in_process()
             : GetParam() == 1 ? test::zeromq({.largest_frame = 1 << 21})
             : GetParam() == 2 ? test::zeromq_with_keys()
-                              : test::mpi(plugin);
+            : GetParam() == 3 ? test::mpi(plugin)
+            : GetParam() == 4 ? test::shared_memory()
+                              : test::shared_memory(1 << 20);
     anywhere_ = GetParam() == 3 ? "mpi:" : "tcp://127.0.0.1:0";
   }
 
@@ -75,10 +78,27 @@ class TransportTest : public testing::TestWithParam<int> {
   Peer to_server_ = 0, to_client_ = 0;
 };
 
+// Receives on an endpoint, to which nothing is sent, as its user would go on doing.
+class Attending {
+ public:
+  explicit Attending(Transport& transport)
+      : thread_([this, &transport] {
+          while (!over_) EXPECT_EQ(transport.receive(milliseconds(2))->kind, Arrival::Kind::nothing);
+        }) {}
+  ~Attending() {
+    over_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::thread thread_;
+};
+
 std::string named(const testing::TestParamInfo<int>& info) {
-  return std::vector<std::string>{"InProcess", "ZeroMq", "ZeroMqWithKeys", "Mpi"}[static_cast<size_t>(info.param)];
+  return std::vector<std::string>{"InProcess", "ZeroMq", "ZeroMqWithKeys", "Mpi", "SmallMemory", "Memory"}[static_cast<size_t>(info.param)];
 }
-INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::Values(0, 1, 2, 3), named);
+INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::Values(0, 1, 2, 3, 4, 5), named);
 
 TEST_P(TransportTest, CarriesFramesBothWays) {
   connect();
@@ -109,6 +129,7 @@ TEST_P(TransportTest, KeepsTheOrderOfAConnection) {
   connect();
   for (int i = 0; i < 500; ++i)
     ASSERT_TRUE(say(*client_, to_server_, {std::to_string(i), std::string(static_cast<size_t>(i), 'x')}).ok());
+  const Attending client(*client_);
   for (int i = 0; i < 500; ++i) {
     const Arrival arrival = next(*server_);
     ASSERT_EQ(arrival.frames[0], std::to_string(i));
@@ -121,6 +142,7 @@ TEST_P(TransportTest, CarriesAMebibyte) {
   std::string large(1 << 20, '\0');
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 2654435761u >> 24);
   ASSERT_TRUE(say(*client_, to_server_, {"large", large}).ok());
+  const Attending client(*client_);
   EXPECT_EQ(next(*server_).frames, (std::vector<std::string>{"large", large}));
 }
 

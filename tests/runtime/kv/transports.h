@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/kv/in_process.h"
+#include "runtime/kv/memory_transport.h"
 #include "runtime/kv/mpi.h"
 #include "runtime/kv/zeromq.h"
 
@@ -32,6 +33,17 @@ inline Endpoints zeromq_with_keys() {
   auto keys = make_keys();
   EXPECT_TRUE(keys.ok()) << keys.status();
   return zeromq({.keys = *keys, .largest_frame = 1 << 21});
+}
+
+// Through memory, with ZeroMQ beside it. Rings of one page: what is larger goes piece by piece.
+inline Endpoints shared_memory(int64_t capacity = 4096, bool on = true) {
+  return [capacity, on] {
+    auto transport = make_memory_transport({.on = on, .largest_frame = 1 << 21, .capacity = capacity, .other = [](int descriptor) {
+                                              return make_zeromq_transport({.largest_frame = 1 << 21, .also = descriptor});
+                                            }});
+    EXPECT_TRUE(transport.ok()) << transport.status();
+    return *std::move(transport);
+  };
 }
 
 inline Endpoints mpi(const mxc_mpi* plugin) {
