@@ -26,7 +26,8 @@
 //   "local"           one process
 //   "dist_sync"       a pull after the t-th push of a key brings the sum of everybody's first t pushes
 //   "dist_bounded:s"  or one that lacks the last s of them
-//   "dist_async"      everybody's pushes are updates of their own, in the order of arrival; a pull has at least the worker's own in it
+//   "dist_async"      everybody's pushes are updates of their own, in the order of arrival; a pull has at least the worker's own in it. With
+//                     `KVStoreOptions::local` "async" so is each shard's array of a push, in the order of shards
 //
 // Compression. `KVStoreOptions::compress` ("fp16", "bf16", "2bit", "topk:0.01") sends fewer bytes for keys of f32 and f64; others travel as they
 // are. What is left out of a push is added to the next of that key and shard. With an updater, in "local" and "dist_sync", a pull brings values that follow the updated ones in the same way: the updater
@@ -60,6 +61,7 @@ struct KVStoreOptions {
   std::string compress = "";  // the same in all processes; empty: nothing is compressed
   int64_t servers = 0;        // how many of the processes hold and update values; 0: what `mxc launch --servers` says, or else all
   bool shared_memory = true;  // arrays between processes of one machine go through its memory, where they can
+  std::string local = "";     // "sync" or empty: the arrays of a worker's shards are added before they leave; "async", with "dist_async": each is an update of its own
   bool whole_keys = false;    // keys are not cut: each lies in one process, and an updater may look at all its elements (a norm)
 };
 

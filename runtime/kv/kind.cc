@@ -53,4 +53,13 @@ absl::StatusOr<StoreKind> parse_kind(const std::string& kind) {
   return absl::InvalidArgumentError(absl::StrCat("there is no kind ", quoted(kind), meant));
 }
 
+absl::Status set_local(const std::string& model, StoreKind& kind) {
+  if (model.empty() || model == "sync") return absl::OkStatus();
+  if (model != "async") return absl::InvalidArgumentError(absl::StrCat(quoted(model), " is neither sync nor async"));
+  if (!kind.distributed || !kind.consistency.is_async())
+    return absl::InvalidArgumentError("async is for dist_async: of the other kinds a step is one sum of all shards, and none can go before it");
+  kind.consistency.each_shard = true;
+  return absl::OkStatus();
+}
+
 }  // namespace mxc::kv

@@ -16,4 +16,7 @@ struct StoreKind {
 // "local", "dist_sync", "dist_bounded:2", "dist_async". Error: none of these; with the nearest.
 absl::StatusOr<StoreKind> parse_kind(const std::string& kind);
 
+// Of level 1: "" and "sync", or "async". Error: it is neither; async does not go with the kind.
+absl::Status set_local(const std::string& model, StoreKind& kind);
+
 }  // namespace mxc::kv

@@ -18,8 +18,11 @@ using ndarray::fail;
 
 KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, Here here) {
   kv::keep_role();
-  const absl::StatusOr<kv::StoreKind> parsed = kv::parse_kind(kind);
+  absl::StatusOr<kv::StoreKind> parsed = kv::parse_kind(kind);
   if (!parsed.ok()) fail("create", std::string(parsed.status().message()), here);
+  if (absl::Status status = kv::set_local(options.local, *parsed); !status.ok()) fail("create", absl::StrCat("local: ", status.message()), here);
+  const bool each_shard = parsed->consistency.each_shard;
+  if (each_shard && !options.compress.empty()) fail("create", "local: async does not go with compression", here);
   if (absl::Status status = kv::check_data_transport(options.transport); !status.ok()) fail("create", std::string(status.message()), here);
   if (options.shards < 0) fail("create", absl::StrCat(options.shards, " shards"), here);
   kv::Compression compression;
@@ -41,7 +44,7 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   if (options.servers < 0) fail("create", absl::StrCat(options.servers, " servers"), here);
   const int64_t servers = options.servers > 0 ? options.servers : identity.has_value() && identity->servers > 0 ? identity->servers : size;
   if (servers > size) fail("create", absl::StrCat(servers, " servers of ", size, " workers: each is one of them"), here);
-  if (size == 1) return KVStore(kv::make_local_store(shards, compression));
+  if (size == 1) return KVStore(kv::make_local_store(shards, compression, each_shard));
   if (identity->waits) {
     fail("create",
          absl::StrCat("the job was launched with --on-death=", kv::on_death(*identity),
@@ -51,7 +54,7 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
   absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency, options.shared_memory);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
   if (absl::Status status = kv::use_data_transport(options.transport, *joined); !status.ok()) fail("create", std::string(status.message()), here);
-  absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, {shards, servers, compression, options.whole_keys});
+  absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, {shards, servers, compression, options.whole_keys, each_shard});
   if (!store.ok()) fail("create", std::string(store.status().message()), here);
   return KVStore(*std::move(store));
 }

@@ -23,7 +23,7 @@ std::span<char> memory_of(const NDArray& array) {
 
 class LocalStore : public Store, public std::enable_shared_from_this<LocalStore> {
  public:
-  LocalStore(int64_t shards, const Compression& compression) : Store(0, 1, shards, compression) {}
+  LocalStore(int64_t shards, const Compression& compression, bool each_shard) : Store(0, 1, shards, compression), each_shard_(each_shard) {}
 
  private:
   void init_key(uint32_t, const NDArray& value, Here here) override {
@@ -38,10 +38,14 @@ class LocalStore : public Store, public std::enable_shared_from_this<LocalStore>
   }
 
   void push_key(uint32_t key, const std::vector<NDArray>& values, int32_t, Here here) override {
-    const NDArray sum = sum_of_shards({0, shards}, 0, compresses(key) ? compressed(key, values, here) : values);
+    if (!each_shard_) return update(key, sum_of_shards({0, shards}, 0, compresses(key) ? compressed(key, values, here) : values), shards, here);
+    for (const NDArray& value : values) update(key, value, 1, here);
+  }
+
+  void update(uint32_t key, const NDArray& sum, int64_t of_shards, Here here) {
     const int64_t step = ++steps_[key];
     if (!updater_) return values_[key].assign(sum, here);
-    updater_({keys_[key].name, 0, step, shards, sum.flatten(here), values_[key].flatten(here)});
+    updater_({keys_[key].name, 0, step, of_shards, sum.flatten(here), values_[key].flatten(here)});
     if (compresses(key)) follow(key, here);
   }
 
@@ -82,6 +86,7 @@ class LocalStore : public Store, public std::enable_shared_from_this<LocalStore>
   void meet(Here) override {}
   void end(Here) override {}
 
+  const bool each_shard_;
   std::vector<NDArray> values_;
   std::vector<NDArray> told_;  // what pulls bring, if it is not the value
   std::vector<int64_t> steps_;
@@ -91,8 +96,8 @@ class LocalStore : public Store, public std::enable_shared_from_this<LocalStore>
 
 }  // namespace
 
-std::shared_ptr<Store> make_local_store(int64_t shards, const Compression& compression) {
-  return std::make_shared<LocalStore>(shards, compression);
+std::shared_ptr<Store> make_local_store(int64_t shards, const Compression& compression, bool each_shard) {
+  return std::make_shared<LocalStore>(shards, compression, each_shard);
 }
 
 }  // namespace mxc::kv

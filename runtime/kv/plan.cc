@@ -218,6 +218,8 @@ std::optional<uint32_t> CommunicationPlan::server_of_rank(uint32_t rank) const {
 }
 
 std::vector<Node> CommunicationPlan::parts_of_worker(int64_t worker) const {
+  // Of one shard, and which one it is does not matter: nothing is added to it.
+  if (const Node own = shards_of(worker, rules.workers, rules.shards); rules.each_shard) return {{own.first, own.first + 1}};
   return contributed_parts(rules.compression, shards_of(worker, rules.workers, rules.shards), rules.shards);
 }
 

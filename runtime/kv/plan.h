@@ -50,6 +50,7 @@ struct PlanRules {
   int64_t workers = 1;
   int64_t shards = 1;                // of the job, at least one a worker
   std::string consistency = "sync";  // part of the hash: members must agree
+  bool each_shard = false;           // each of a worker's shards contributes in a step of its own
   int64_t cut_above = 256 << 10;     // bytes
   int64_t bundle_below = 0;          // bytes; 0: each key is alone. Keys of a bundle are pushed in the same steps
   int64_t smallest_piece = 64 << 10, largest_piece = 1 << 20;  // of arrays that are cut

@@ -50,7 +50,7 @@ class RemoteStore : public Store {
       : Store(options.rank, options.size, store.shards, store.compression),
         consistency_(options.worker.consistency),
         options_(store),
-        parts_(contributed_parts(compression, own, shards)),
+        parts_(store.each_shard ? std::vector<Node>{{own.first, own.first + 1}} : contributed_parts(compression, own, shards)),
         exceptions_(std::uncaught_exceptions()),
         process_(std::move(process)) {}
 
@@ -85,6 +85,7 @@ class RemoteStore : public Store {
     PlanRules rules;
     rules.workers = size;
     rules.servers = options_.servers;
+    rules.each_shard = options_.each_shard;
     rules.shards = shards;
     rules.consistency = to_string(consistency_);
     rules.compression = compression;
@@ -114,6 +115,12 @@ class RemoteStore : public Store {
   }
 
   void push_key(uint32_t key, const std::vector<NDArray>& values, int32_t priority, Here here) override {
+    if (!options_.each_shard) return push_parts(key, values, priority, here);
+    for (const NDArray& value : values) push_parts(key, {value}, priority, here);
+  }
+
+  // A step of a key: what `values` of shards, from this worker's first on, make of its parts.
+  void push_parts(uint32_t key, const std::vector<NDArray>& values, int32_t priority, Here here) {
     const uint64_t step = ++steps_[key];
     std::vector<NDArray> sums;  // kept until they are copied
     std::vector<engine::Variable> reads;

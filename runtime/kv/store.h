@@ -77,13 +77,15 @@ class Residuals {
   std::vector<std::vector<std::vector<char>>> left_;
 };
 
-std::shared_ptr<Store> make_local_store(int64_t shards, const Compression& compression = {});
+// `each_shard`: as below.
+std::shared_ptr<Store> make_local_store(int64_t shards, const Compression& compression = {}, bool each_shard = false);
 
 struct StoreOptions {
   int64_t shards = 1;
   int64_t servers = 1;  // from 1 to the number of processes
   Compression compression = {};
   bool whole_keys = false;
+  bool each_shard = false;  // each shard's push is an update of its own; without compression
 };
 // `options.endpoint` decides over which network.
 absl::StatusOr<std::shared_ptr<Store>> make_remote_store(const ProcessOptions& options, const StoreOptions& store);

@@ -73,6 +73,7 @@ class JobExchange : public Exchange {
     rules.workers = job_.size;
     rules.shards = shards;
     rules.consistency = kv::to_string(job_.consistency);
+    rules.each_shard = job_.consistency.each_shard;
     rules.compression = job_.compression;
     rules.bundle_below = kv::kBundleBelow;
     absl::StatusOr<kv::CommunicationPlan> plan = kv::make_plan(std::move(planned), rules);

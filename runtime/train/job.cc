@@ -61,8 +61,13 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
       return absl::InvalidArgumentError(
           absl::StrCat("--kvstore ", kind, ": no launcher has started this process as one of several; try: mxc launch -n 2 PROGRAM train ..."));
     }
+    if (absl::Status status = kv::set_local(options.local, *parsed); !status.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--kvstore-local: ", status.message()));
     job.consistency = parsed->consistency;
+  } else if (kv::StoreKind none; !kv::set_local(options.local, none).ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--kvstore-local: ", kv::set_local(options.local, none).message()));
   }
+  if (job.consistency.each_shard && job.compression.is_on()) return absl::InvalidArgumentError("--kvstore-local async does not go with --compress");
   if (job.size > 1 && (*identity)->waits && job.consistency != kv::Consistency()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--kvstore ", kind, ": the job was launched with --on-death=", kv::on_death(**identity), ", which is for dist_sync"));

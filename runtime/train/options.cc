@@ -111,6 +111,12 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
           "how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; or "
           "local, for one alone")
       ->type_name("KIND");
+  verb->add_option_function<std::string>(
+          "--kvstore-local", [options](const std::string& model) { options->local = model; },
+          "what becomes of the gradients of a process's shards: sync (the default) adds them up before they leave; async, with --kvstore dist_async, makes "
+          "each an update of its own")
+      ->check(CLI::IsMember({"sync", "async"}).description(""))
+      ->type_name("sync|async");
   add_integer<int64_t>(verb, "--servers", 1, kMostShards, &options->servers,
                        "how many of the job's processes hold parameters and update them; the results do not depend on it (default: all)");
   verb->add_option_function<std::string>(

@@ -118,11 +118,15 @@ std::string ShardTraining::plain_value(uint32_t key) const {
 absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards, UpdateRules rules, Agreement agreement, const SoFar& so_far,
                                                           const Kept* kept) {
   shards_ = shards;
-  parts_ = job_.size == 1 ? kv::parts_of(shards.own, shards.count) : kv::contributed_parts(job_.compression, shards.own, shards.count);
-  sum_plan_ = plan_sums(parts_);
+  const bool apart = job_.consistency.each_shard;
+  parts_ = apart            ? std::vector<kv::Node>{shards.own}
+           : job_.size == 1 ? kv::parts_of(shards.own, shards.count)
+                            : kv::contributed_parts(job_.compression, shards.own, shards.count);
+  measure_plan_ = plan_sums(parts_);
+  sum_plan_ = apart ? plan_apart(shards.owned()) : measure_plan_;
   if (absl::Status status = compression_.begin(job_, shards, keys_, kept); !status.ok()) return fail(status);
   rules.compression = job_.compression;
-  rules.updates_a_step = job_.consistency.is_async() ? job_.size : 1;
+  rules.updates_a_step = apart ? shards.count : job_.consistency.is_async() ? job_.size : 1;
   if (whole_ != nullptr) {
     whole_->begin(rules);
     agreement.push_back({"the optimizer's state to begin with (a number for it)", static_cast<int64_t>(whole_->state_hash() >> 1)});
@@ -366,6 +370,20 @@ std::vector<uint32_t> ShardTraining::weights_of(int64_t position, int64_t sample
   return weights;
 }
 
+// What becomes of the contributions of a shard: they are added up, and leave with the last shard's, or each by itself.
+void ShardTraining::queue_shard(int64_t own, int64_t n, const std::vector<uint32_t>& weights) {
+  const bool apart = job_.consistency.each_shard, leaves = apart || own + 1 == shards_.owned();
+  for (uint32_t key = 0; key < keys_.size(); ++key)
+    if (has_tensor(key)) queue_sum(key, own, n);
+  for (uint32_t key = 0; key < keys_.size(); ++key) {
+    if (!has_tensor(key)) continue;
+    if (leaves) queue_push(key, apart ? std::vector{static_cast<uint32_t>(n)} : weights);
+    else if (n > 0 && keys_[key].kind == SharedKey::Kind::state) queue_restore(key);
+  }
+  for (uint32_t key = 0; leaves && key < keys_.size(); ++key)
+    if (has_tensor(key)) queue_pull(key, steps_[key]);
+}
+
 absl::StatusOr<ShardTraining::Measured> ShardTraining::step(io::BatchLoader* loader, int64_t position, int64_t samples, uint64_t seed,
                                                             int64_t number, bool stop) {
   if (absl::Status status = finish_update(); !status.ok()) return status;
@@ -374,7 +392,6 @@ absl::StatusOr<ShardTraining::Measured> ShardTraining::step(io::BatchLoader* loa
   std::vector<std::vector<double>> measured;
   for (int64_t own = 0; own < shards_.owned(); ++own) {
     const int64_t shard = shards_.own.first + own, n = shards_.samples_of(shard, position, samples);
-    const bool last = own + 1 == shards_.owned();
     if (n > 0) {
       auto batch = loader->next();
       if (!batch.ok()) return fail(batch.status());
@@ -383,15 +400,7 @@ absl::StatusOr<ShardTraining::Measured> ShardTraining::step(io::BatchLoader* loa
       model_->set_integer("step", static_cast<uint64_t>(number));
       runner_->start(**batch);
     }
-    for (uint32_t key = 0; key < keys_.size(); ++key)
-      if (has_tensor(key)) queue_sum(key, own, n);
-    for (uint32_t key = 0; key < keys_.size(); ++key) {
-      if (!has_tensor(key)) continue;
-      if (last) queue_push(key, weights);
-      else if (n > 0 && keys_[key].kind == SharedKey::Kind::state) queue_restore(key);
-    }
-    for (uint32_t key = 0; last && key < keys_.size(); ++key)
-      if (has_tensor(key)) queue_pull(key, steps_[key]);
+    queue_shard(own, n, weights);
     std::vector<double> values(scalars + 2, 0);
     if (n > 0) {
       if (absl::Status status = runner_->finish(); !status.ok()) return fail(status);
@@ -414,10 +423,10 @@ absl::Status ShardTraining::finish_update() {
 
 absl::StatusOr<ShardTraining::Measured> ShardTraining::exchange_measures(std::vector<std::vector<double>> shards,
                                                                          const std::vector<uint32_t>& weights) {
-  std::vector<std::vector<double>> places(sum_plan_.places);
+  std::vector<std::vector<double>> places(measure_plan_.places);
   for (size_t own = 0; own < shards.size(); ++own) {
-    places[sum_plan_.place[own]] = std::move(shards[own]);
-    for (auto [into, added] : sum_plan_.merges[own])
+    places[measure_plan_.place[own]] = std::move(shards[own]);
+    for (auto [into, added] : measure_plan_.merges[own])
       for (size_t i = 0; i < places[into].size(); ++i) places[into][i] += places[added][i];
   }
   std::vector<std::vector<char>> parts;

@@ -128,6 +128,7 @@ class ShardTraining {
   void queue_sum(uint32_t key, int64_t own, int64_t n);
   void add_up(uint32_t key, int64_t own, int64_t n);
   void queue_restore(uint32_t key);
+  void queue_shard(int64_t own, int64_t n, const std::vector<uint32_t>& weights);
   void queue_push(uint32_t key, const std::vector<uint32_t>& weights);
   void queue_pull(uint32_t key, uint64_t step);
   absl::Status push_now(uint32_t key, const std::vector<std::vector<char>>& parts, const std::vector<uint32_t>& weights);
@@ -144,7 +145,7 @@ class ShardTraining {
   std::unique_ptr<WorkerState> state_;  // of whole_, if the job waits for its dead; else null
   uint64_t updates_ = 0, kept_updates_ = 0;  // of whole_; in state_
   Shards shards_;
-  SumPlan sum_plan_;
+  SumPlan sum_plan_, measure_plan_;  // of tensors; of what is measured
   std::vector<kv::Node> parts_;
   std::vector<SharedKey> keys_;
   std::vector<Tensor> tensors_;  // by key

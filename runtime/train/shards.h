@@ -77,6 +77,11 @@ inline SumPlan plan_sums(const std::vector<kv::Node>& parts) {
   for (kv::Node node : parts) plan_sum(node, part++, plan);
   return plan;
 }
+// Nothing is added: what one shard contributes is gone before the next one's comes.
+inline SumPlan plan_apart(int64_t shards) {
+  const auto count = static_cast<size_t>(shards);
+  return {1, std::vector<size_t>(count, 0), std::vector<std::vector<std::pair<size_t, size_t>>>(count)};
+}
 inline SumPlan plan_sums(const Shards& shards) { return plan_sums(kv::parts_of(shards.own, shards.count)); }
 
 }  // namespace mxc::train

@@ -248,12 +248,29 @@ class Digits(Jobs):
                 self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), 0.9)  # a guess has 0.1
                 self.assertEqual(safetensors_file.read(self.folder / "m")[1]["step"], str(15 * 23))
 
+    def test_each_shard_by_itself(self):
+        """In a process alone, shards whose gradients are updates of their own are steps of one shard: what nothing random but the order touches is the same up
+        to rounding, and not what sums give."""
+        self.train("lenet", 0, "one", "--steps", 6, "--batch", 16, data="random:200")
+        shards = ["--shards", 3, "--steps", 2, "--batch", 16, "--kvstore", "dist_async"]
+        self.train("lenet", 1, "three", *shards, "--kvstore-local", "async", data="random:200")
+        self.train("lenet", 1, "sums", *shards, data="random:200")
+        one, three, sums = (safetensors_file.read(self.folder / name)[0] for name in ("one", "three", "sums"))
+        for name in one:
+            self.assertLess(abs(one[name] - three[name]).max(), 1e-5, name)
+        self.assertGreater(abs(one["dense0.weight"] - sums["dense0.weight"]).max(), 1e-3)
+        self.train("digits", 2, "m", "--kvstore", "dist_async", "--kvstore-local", "async", "--shards", 5, "--epochs", 25, "--lr", 0.002)
+        shown = self.run_command(self.program("digits"), "eval", "--load", "m", "--data", DIGITS).stdout
+        self.assertGreater(float(re.search(r"accuracy ([0-9.]+)", shown).group(1)), 0.9)
+
     def test_help(self):
         shown = " ".join(self.run_command(self.program("digits"), "train", "--help").stdout.split())
         self.assertIn("--shards NUMBER of a step, each with a batch of its own; they decide the result, however many processes they are spread over "
                       "(default: one a process)", shown)
         self.assertIn("--kvstore KIND how the processes of a job, started by mxc launch or another launcher, train together: dist_sync, dist_bounded:STEPS or dist_async; "
                       "or local, for one alone", shown)
+        self.assertIn("--kvstore-local sync|async what becomes of the gradients of a process's shards: sync (the default) adds them up before they leave; async, with "
+                      "--kvstore dist_async, makes each an update of its own", shown)
         self.assertIn("--servers NUMBER how many of the job's processes hold parameters and update them; the results do not depend on it (default: all)", shown)
         self.assertIn("--shared-memory on|off whether arrays between processes of one machine go through its memory: on (the default) or off", shown)
         self.assertIn("--compress METHOD fewer bytes between processes: fp16, bf16, 2bit, or topk:PART, the largest of each shard's gradients; what is left out is "
@@ -268,6 +285,8 @@ class Digits(Jobs):
             ([*train, "--compress", "zip"], 2, "digits: error: --compress: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART; see digits --help\n"),
             ([*train, "--compress", "topk:0.6"], 2, "digits: error: --compress: 'topk:0.6': a part above 0 and at most 0.5 is expected after topk:; see digits --help\n"),
             ([*train, "--shards", "0"], 2, "digits: error: --shards: expected a whole number from 1 to 1048576, not '0'"),
+            ([*train, "--kvstore-local", "maybe"], 2, "digits: error: --kvstore-local: maybe not in {sync,async}; see digits --help\n"),
+            ([*train, "--kvstore-local", "async"], 1, "digits: error: --kvstore-local: async is for dist_async: of the other kinds a step is one sum of all shards, and none can go before it\n"),
             ([*train, "--shared-memory", "maybe"], 2, "digits: error: --shared-memory: maybe not in {on,off}; see digits --help\n"),
             ([*train, "--servers", "0"], 2, "digits: error: --servers: expected a whole number from 1 to 1048576, not '0'"),
             ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--servers", 3], 1, "--servers 3: the job has 2 processes\n"),

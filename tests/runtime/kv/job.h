@@ -21,6 +21,7 @@ struct JobSetting {
   int64_t shards = 1;
   std::string kind = "dist_sync";
   std::string compress = "";
+  std::string local = "";
   bool whole_keys = false;
   int64_t servers = 0;  // 0: all workers
   Endpoints endpoints = in_process();
@@ -56,12 +57,14 @@ inline std::vector<std::string> run_job(const JobSetting& setting, const Program
       options.member.who = "host test, process " + std::to_string(rank);
       options.member.silence = setting.silence;
       options.member.beat = std::chrono::milliseconds(50);
-      options.worker.consistency = parse_kind(setting.kind)->consistency;
+      StoreKind kind = *parse_kind(setting.kind);
+      ASSERT_TRUE(set_local(setting.local, kind).ok());
+      options.worker.consistency = kind.consistency;
       options.worker.patience = std::chrono::milliseconds(10);
       options.endpoint = [&](int64_t) -> absl::StatusOr<std::unique_ptr<Transport>> { return setting.endpoints(); };
       try {
         auto store = make_remote_store(
-            options, {setting.shards, setting.servers > 0 ? setting.servers : setting.workers, compression_of(setting.compress), setting.whole_keys});
+            options, {setting.shards, setting.servers > 0 ? setting.servers : setting.workers, compression_of(setting.compress), setting.whole_keys, kind.consistency.each_shard});
         ASSERT_TRUE(store.ok()) << store.status();
         program(**store);
         (*store)->close(Here::current());

@@ -139,6 +139,12 @@ TEST(KVStoreErrors, Kinds) {
   expect_here([] { KVStore::create("dist_bounded:x"); },
               "create: 'dist_bounded:x': a number of steps from 0 to 1000 is expected after dist_bounded:");
   expect_here([] { KVStore::create("local", {.shards = -1}); }, "create: -1 shards");
+  expect_here([] { KVStore::create("dist_async", {.local = "sometimes"}); }, "create: local: 'sometimes' is neither sync nor async");
+  for (const char* kind : {"local", "dist_sync", "dist_bounded:2"}) {
+    expect_here([&] { KVStore::create(kind, {.local = "async"}); },
+                "create: local: async is for dist_async: of the other kinds a step is one sum of all shards, and none can go before it");
+  }
+  expect_here([] { KVStore::create("dist_async", {.compress = "fp16", .local = "async"}); }, "create: local: async does not go with compression");
   expect_here([] { KVStore::create("local", {.servers = -1}); }, "create: -1 servers");
   expect_here([] { KVStore::create("dist_sync", {.servers = 2}); }, "create: 2 servers of 1 workers: each is one of them");
   expect_here([] { KVStore::create("local", {.compress = "zip"}); }, "create: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART");

@@ -111,6 +111,57 @@ TEST(KVStore, ServersAloneUpdate) {
   for (uint32_t rank : {0, 1, 2, 3}) EXPECT_EQ(updates[rank], rank % 2 == 0 ? 1 : 0) << rank;
 }
 
+// Halves the value before it adds, so that the order and the number of updates show.
+void halve_and_add(const KVUpdate& update) {
+  EXPECT_EQ(update.shards, 1);
+  update.value *= 0.5f;
+  update.value += update.gradient;
+}
+
+// The other worker has nothing to push: what comes of two shards' arrays is known to the bit.
+TEST(KVStore, EachShardsPushIsAnUpdateOfItsOwn) {
+  float pulled = 0;
+  EXPECT_EQ(run_job({.workers = 2, .shards = 4, .kind = "dist_async", .local = "async"},
+                    [&](Store& store) {
+                      store.set_updater(halve_and_add, here());
+                      store.init("key", NDArray::zeros({1}), here());
+                      if (store.rank == 1) return;
+                      NDArray value = NDArray::zeros({1});
+                      for (float step : {0.0f, 10.0f}) store.push("key", {NDArray::full({1}, step + 1), NDArray::full({1}, step + 2)}, 0, here());
+                      store.pull("key", value, here());
+                      pulled = value.item<float>();
+                    }),
+            without_errors(2));
+  EXPECT_EQ(pulled, ((1 / 2.0f + 2) / 2 + 11) / 2 + 12);
+}
+
+// Of all workers together, over a network that loses and repeats: each shard's array counts once.
+TEST(KVStore, EachShardsPushCountsOnce) {
+  constexpr int kPushes = 5;
+  std::atomic<int> updates = 0;
+  std::vector<float> sums(3);
+  EXPECT_EQ(run_job({.workers = 3, .shards = 7, .kind = "dist_async", .local = "async",
+                     .endpoints = test::in_process({.seed = 6, .drop = 30, .duplicate = 50, .delay = 100})},
+                    [&](Store& store) {
+                      store.set_updater(
+                          [&](const KVUpdate& update) {
+                            ++updates;
+                            update.value += update.gradient;
+                          },
+                          here());
+                      store.init("key", NDArray::zeros({1}), here());
+                      std::vector<NDArray> ones(static_cast<size_t>(store.own.end - store.own.first), NDArray::ones({1}));
+                      for (int push = 0; push < kPushes; ++push) store.push("key", ones, 0, here());
+                      store.barrier(here());
+                      NDArray sum = NDArray::zeros({1});
+                      store.pull("key", sum, here());
+                      sums[store.rank] = sum.item<float>();
+                    }),
+            without_errors(3));
+  EXPECT_EQ(sums, std::vector<float>(3, 7 * kPushes));
+  EXPECT_EQ(updates, 7 * kPushes);
+}
+
 TEST(KVStore, BoundedByNothingIsSync) { expect_bits_of_one({.workers = 2, .shards = 2, .kind = "dist_bounded:0"}); }
 
 TEST(KVStore, OverTcpWithKeys) { expect_bits_of_one({.workers = 2, .shards = 4, .endpoints = test::zeromq_with_keys()}); }

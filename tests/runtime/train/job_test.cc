@@ -16,8 +16,11 @@ Variables launched(int rank, int size) {
           {"MXC_SCHEDULER", "tcp://127.0.0.1:9"}};
 }
 
-absl::StatusOr<Job> job_of(const std::string& kind, int64_t shards, const Variables& variables, int64_t servers = 0) {
+absl::StatusOr<Job> job_of(const std::string& kind, int64_t shards, const Variables& variables, int64_t servers = 0, const std::string& local = "",
+                           const std::string& compress = "") {
   Options options;
+  options.local = local;
+  options.compress = compress;
   options.servers = servers;
   options.kvstore = kind;
   options.shards = shards;
@@ -67,6 +70,16 @@ TEST(Job, HowManyProcessesHoldParameters) {
   EXPECT_EQ(error_of("dist_sync", 0, variables), "--servers 9: the job has 3 processes");
   EXPECT_EQ(job_of("", 0, {}, 1)->servers, 1);
   EXPECT_EQ(error_of("local", 0, {}, 2), "--servers 2: the job has 1 process");
+}
+
+TEST(Job, ModelsOfLevelOne) {
+  EXPECT_TRUE(job_of("dist_async", 4, launched(0, 2), 0, "async")->consistency.each_shard);
+  EXPECT_FALSE(job_of("dist_async", 4, launched(0, 2), 0, "sync")->consistency.each_shard);
+  EXPECT_TRUE(job_of("dist_sync", 4, launched(0, 2), 0, "sync").ok());
+  const std::string refused = "--kvstore-local: async is for dist_async: of the other kinds a step is one sum of all shards, and none can go before it";
+  for (const char* kind : {"dist_sync", "dist_bounded:3"}) EXPECT_EQ(job_of(kind, 4, launched(0, 2), 0, "async").status().message(), refused);
+  for (const char* kind : {"", "local"}) EXPECT_EQ(job_of(kind, 4, {}, 0, "async").status().message(), refused);
+  EXPECT_EQ(job_of("dist_async", 4, launched(0, 2), 0, "async", "fp16").status().message(), "--kvstore-local async does not go with --compress");
 }
 
 TEST(Job, OneThatWaitsForItsDead) {
