@@ -153,7 +153,7 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards,
     Tensor& tensor = tensors_[key];
     tensor.places.assign(sum_plan_.places, std::vector<char>(initial.back().size()));
     tensor.filled.assign(sum_plan_.places, 0);
-    tensor.pulled.resize(initial.back().size());
+    if (keys_[key].kind == SharedKey::Kind::state) tensor.pulled.resize(initial.back().size());
   }
   if (job_.waits()) {
     std::vector<double> first(numbers_, 0);  // of no step
@@ -321,17 +321,18 @@ void ShardTraining::queue_push(uint32_t key, const std::vector<uint32_t>& weight
       });
 }
 
-// What is held of a gradient is first the parameter's value, and then sums.
+// What is held of a gradient is first the parameter's value, and then sums. The sums that were pushed have been copied: what is pulled comes in their place,
+// and the next step's wait for it.
 void ShardTraining::queue_pull(uint32_t key, uint64_t step) {
   const bool sum = keys_[key].kind == SharedKey::Kind::gradient && step > 0;
   model_->engine()->push_async(
       {.name = "pull", .lane = engine::Lane::network, .priority = priority_of(key)}, {},
-      {tensors_[key].order, sum ? tensors_[key].contribution : tensors_[key].value},
+      {tensors_[key].order, tensors_[key].sums, sum ? tensors_[key].contribution : tensors_[key].value},
       [this, key, step, to = sum ? keys_[key].contribution : keys_[key].buffer](engine::Completion completion) {
-        exchange_->pull(key, step, tensors_[key].pulled.data(), [this, key, step, to, done = ends(std::move(completion))](absl::Status status) {
+        exchange_->pull(key, step, landing(key), [this, key, step, to, done = ends(std::move(completion))](absl::Status status) {
           if (step > 0) overlap_.end(Overlap::Kind::communication, Overlap::clock());  // it began with the push
           const plan::Buffer& buffer = model_->view().buffer(to);
-          if (status.ok()) core::pack(buffer, 1, tensors_[key].pulled.data(), model_->storage().address(buffer));
+          if (status.ok()) core::pack(buffer, 1, landing(key), model_->storage().address(buffer));
           done(std::move(status));
         });
       });

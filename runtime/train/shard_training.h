@@ -108,13 +108,15 @@ class ShardTraining {
     engine::Variable value, contribution, sums, order;
     std::vector<std::vector<char>> places;  // row-major; see SumPlan
     std::vector<uint8_t> filled;            // of each place: has a shard contributed?
-    std::vector<char> pulled;               // row-major, what came last
+    std::vector<char> pulled;               // row-major: of state, what came last. Other values come where the sums lie that were pushed for them
   };
 
   explicit ShardTraining(Model* model, const Job& job) : model_(model), job_(job) {}
 
   bool has_tensor(uint32_t key) const { return keys_[key].contribution != plan::kNone; }
   const plan::Buffer& buffer(uint32_t key) const { return model_->view().buffer(keys_[key].buffer); }
+  // Where what is pulled comes first.
+  char* landing(uint32_t key) { return keys_[key].kind == SharedKey::Kind::state ? tensors_[key].pulled.data() : tensors_[key].places[0].data(); }
   void* memory(uint32_t key) const { return model_->storage().address(buffer(key)); }
   std::string plain_value(uint32_t key) const;
   absl::Status agree(const Agreement& agreement);
