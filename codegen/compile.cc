@@ -11,6 +11,7 @@
 #include "codegen/plan_writer.h"
 #include "ir/bound_memory.h"
 #include "ir/mx.h"
+#include "ir/ops/comm.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/Support/SHA256.h"
@@ -186,7 +187,7 @@ class ProgramWriter {
       } else if (auto kernel = dyn_cast<mx::KernelOp>(op)) {
         if (forward && kernels++ == forward.getInt()) graph.backward_item = plan_.steps.size() - firstStep_;
         if (failed(addKernel(kernel, function))) return failure();
-      } else {
+      } else if (!isa<mx::PullOp, mx::PushOp>(op)) {
         return op.emitOpError() << "internal: is outside of any kernel";
       }
     }
@@ -235,7 +236,7 @@ class ProgramWriter {
   }
 
   void addResults(func::FuncOp function, plan::Graph& graph) {
-    graph.first_output = plan_.bindings.size();
+    std::vector<plan::Binding> outputs;
     resultBuffers_.clear();
     auto returned = function.getBody().front().getTerminator()->getOperands();
     for (auto [i, value] : llvm::enumerate(returned)) {
@@ -254,9 +255,24 @@ class ProgramWriter {
                                   .Case("state", plan::OutputKind::state)
                                   .Case("gradient", plan::OutputKind::gradient)
                                   .Default(plan::OutputKind::output);
-      plan_.bindings.push_back({plan_.string(name), id, kind, {}});
+      outputs.push_back({plan_.string(name), id, kind, {}});
     }
-    graph.output_count = plan_.bindings.size() - graph.first_output;
+    orderByPriority(function, outputs);
+    graph.first_output = plan_.bindings.size();
+    graph.output_count = outputs.size();
+    plan_.bindings.insert(plan_.bindings.end(), outputs.begin(), outputs.end());
+  }
+
+  // What is pushed stands in the Plan in the order in which it goes first, behind what is not.
+  void orderByPriority(func::FuncOp function, std::vector<plan::Binding>& outputs) {
+    std::map<uint32_t, int64_t> rank;
+    for (auto push : function.getOps<mx::PushOp>()) rank[plan_.string(push.getKey().str())] = -static_cast<int64_t>(push.getPriority());
+    auto rankOf = [&](const plan::Binding& output) {
+      const bool pushed = output.kind == plan::OutputKind::gradient || output.kind == plan::OutputKind::state;
+      auto found = rank.find(output.name);
+      return pushed && found != rank.end() ? found->second : -1;
+    };
+    llvm::stable_sort(outputs, [&](const plan::Binding& a, const plan::Binding& b) { return rankOf(a) < rankOf(b); });
   }
 
   // A view has the address of what it shows. Inputs and outputs get theirs at run time, by the buffer: there the view is that buffer.

@@ -1,10 +1,12 @@
 // See plan_text.h. Everything is printed in the Plan's own order, so that equal Plans give equal text.
 #include "driver/plan_text.h"
 
+#include "driver/exchange_steps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include "runtime/core/storage.h"
+#include "runtime/train/key_updates.h"
 
 namespace mxc::driver {
 
@@ -50,6 +52,26 @@ std::string typeText(const plan::Buffer& buffer) {
   if (buffer.block_axis >= 0)
     text += ", axis " + std::to_string(buffer.block_axis) + " in blocks of " + std::to_string(buffer.block);
   return text;
+}
+
+// By output, what shards exchange of it: ", needed by step 12, ready behind step 40". Of other graphs empty.
+std::vector<std::string> exchangeTexts(const PlanView& plan, const plan::Graph& graph) {
+  std::vector<std::string> texts(plan.outputs(graph).size());
+  if (!plan.is_of_shards(graph) || graph.backward_item == plan::kNone) return texts;
+  const auto keys = train::KeyUpdates::keys_of(plan);
+  if (!keys.ok()) return texts;
+  const std::vector<const plan::Step*> steps = stepsInOrder(plan, graph);
+  const auto number = [&](size_t step) { return std::to_string(steps[step] - plan.steps().data()); };
+  for (const train::SharedKey& key : *keys) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const plan::Binding& output = plan.outputs(graph)[i];
+      if (key.contribution != output.buffer) continue;
+      const ExchangeSteps found = exchangeSteps(plan, steps, plan.buffer(key.buffer), plan.buffer(key.contribution));
+      if (found.needed) texts[i] += ", needed by step " + number(*found.needed);
+      if (found.ready) texts[i] += ", ready behind step " + number(*found.ready);
+    }
+  }
+  return texts;
 }
 
 class Text {
@@ -107,12 +129,13 @@ class Text {
       out_ << ", backward from item " << graph.backward_item << " of " << plan_.block(graph.block).item_count;
     out_ << "\n";
     for (const plan::Binding& input : plan_.inputs(graph)) binding("input", input);
-    for (const plan::Binding& output : plan_.outputs(graph)) binding(name(output.kind), output);
+    const std::vector<std::string> exchanged = exchangeTexts(plan_, graph);
+    for (size_t i = 0; i < plan_.outputs(graph).size(); ++i) binding(name(plan_.outputs(graph)[i].kind), plan_.outputs(graph)[i], exchanged[i]);
     if (options_.steps) block(plan_.block(graph.block), 1);
   }
 
-  void binding(llvm::StringRef kind, const plan::Binding& binding) {
-    row("  ", (kind + " " + plan_.text(binding.name)).str(), typeText(plan_.buffer(binding.buffer)));
+  void binding(llvm::StringRef kind, const plan::Binding& binding, const std::string& more = "") {
+    row("  ", (kind + " " + plan_.text(binding.name)).str(), typeText(plan_.buffer(binding.buffer)) + more);
   }
 
   void block(const plan::Block& block, int depth) {

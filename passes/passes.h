@@ -30,5 +30,7 @@ mlir::LogicalResult recompute(mlir::ModuleOp module, const PipelineOptions& opti
 mlir::LogicalResult planMemory(mlir::ModuleOp module, const PipelineOptions& options);
 // Checks the memory plan (verify_memory.h); changes nothing.
 mlir::LogicalResult verifyPlan(mlir::ModuleOp module, const PipelineOptions& options);
+// Says what shards exchange, and what goes first.
+mlir::LogicalResult distribute(mlir::ModuleOp module, const PipelineOptions& options);
 
 }  // namespace mxc::passes

@@ -33,6 +33,8 @@ constexpr PassEntry kPasses[] = {
      passes::planMemory},
     {"verify-memory", "a wrong plan would corrupt values silently: the schedule is replayed against it", passes::verifyPlan,
      nullptr},
+    {"distribute", "gradients leave while backward goes on, and the next step needs some values before others: what goes first is decided here",
+     passes::distribute, nullptr},
 };
 
 LogicalResult checkDisabled(ModuleOp module, const PipelineOptions& options) {

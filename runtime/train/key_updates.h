@@ -62,7 +62,8 @@ void set_hypers(const core::PlanView& view, const core::Storage& storage, const 
 
 class KeyUpdates {
  public:
-  // What the program's training shares: parameters that it trains in the Plan's order, or their gradients, states that it changes, slots. Error
+  // What the program's training shares: parameters that it trains, or their gradients, and states that it changes, in the order of the outputs of "gradients",
+  // which is that in which they go first (passes/distribute.cc); then slots. Error
   // (unimplemented): the program has no graphs for it; a state that is no f32 or f64.
   static absl::StatusOr<std::vector<SharedKey>> keys_of(const core::PlanView& view);
 
