@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "driver/exchange_steps.h"
 #include "driver/find_plans.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,27 +36,6 @@ double weightOf(const core::PlanView& view, const plan::Step& step) {
   double bytes = 0;
   for (const plan::Arg& arg : view.args(step)) bytes += static_cast<double>(view.buffer(arg.buffer).bytes);
   return static_cast<double>(step.flops) + kFlopsPerByte * bytes;
-}
-
-// The steps of a block in the order in which they run; those of a loop as often as it runs, once if only the run knows.
-void flatten(const core::PlanView& view, const plan::Block& block, std::vector<const plan::Step*>& steps) {
-  const bool repeats = block.kind == plan::BlockKind::loop && block.trip_buffer == plan::kNone;
-  for (int64_t trip = 0; trip < (repeats ? block.trip_count : 1); ++trip) {
-    for (const plan::Item& item : view.items(block)) {
-      if (item.kind == plan::ItemKind::step) steps.push_back(&view.step(item.index));
-      else flatten(view, view.block(item.index), steps);
-    }
-  }
-}
-
-kv::ComputeStep computeStep(const core::PlanView& view, const plan::Step& step, const std::map<uint32_t, uint32_t>& key_of) {
-  kv::ComputeStep made;
-  made.seconds = weightOf(view, step);
-  for (const plan::Arg& arg : view.args(step)) {
-    auto key = key_of.find(arg.buffer);
-    if (key != key_of.end() && arg.access != plan::Access::write) made.reads.push_back(key->second);
-  }
-  return made;
 }
 
 struct Row {
@@ -138,28 +117,23 @@ absl::StatusOr<SimulatedProgram> simulatedProgram(const core::PlanView& view, do
   auto shared = train::KeyUpdates::keys_of(view);
   if (!shared.ok()) return shared.status();
   SimulatedProgram program;
-  std::map<uint32_t, uint32_t> read, made;  // buffer: key
+  const plan::Graph& graph = view.graph(view.find_graph("gradients"));
+  program.batch = graph.batch;
+  const std::vector<const plan::Step*> steps = stepsInOrder(view, graph);
+  double all = 0;
+  for (const plan::Step* step : steps) {
+    program.compute.emplace_back().seconds = weightOf(view, *step);
+    all += program.compute.back().seconds;
+  }
+  for (kv::ComputeStep& step : program.compute) step.seconds *= seconds / all;
   for (uint32_t key = 0; key < shared->size(); ++key) {
     const train::SharedKey& one = (*shared)[key];
     program.keys.push_back({one.name, one.shape, one.dtype, one.beside, train::compressed_of(one.kind, consistency), one.alone});
     if (one.contribution == plan::kNone) continue;
-    read[one.buffer] = key;
-    made[one.contribution] = key;
+    const ExchangeSteps found = exchangeSteps(view, steps, view.buffer(one.buffer), view.buffer(one.contribution));
+    if (found.needed) program.compute[*found.needed].reads.push_back(key);
+    if (found.ready) program.compute[*found.ready].makes.push_back(key);
   }
-  const plan::Graph& graph = view.graph(view.find_graph("gradients"));
-  program.batch = graph.batch;
-  std::vector<const plan::Step*> steps;
-  flatten(view, view.block(graph.block), steps);
-  double all = 0;
-  std::map<uint32_t, size_t> last;  // key: the step that makes it
-  for (const plan::Step* step : steps) {
-    for (const plan::Arg& arg : view.args(*step))
-      if (auto key = made.find(arg.buffer); key != made.end() && arg.access != plan::Access::read) last[key->second] = program.compute.size();
-    program.compute.push_back(computeStep(view, *step, read));
-    all += program.compute.back().seconds;
-  }
-  for (kv::ComputeStep& step : program.compute) step.seconds *= seconds / all;
-  for (auto [key, step] : last) program.compute[step].makes.push_back(key);
   return program;
 }
 
