@@ -26,8 +26,8 @@ constexpr int kReconnectMilliseconds = 20, kMostReconnectMilliseconds = 1000;
 constexpr int kBatch = 64;               // messages taken of a socket before others have their turn
 constexpr size_t kMostFrames = 8;        // of a message; what has more is not ours
 constexpr size_t kMostStrangers = 4096;  // connections remembered
-// libzmq asks for memory for each message; blocks of this size and more would be mapped and unmapped each time.
-constexpr int kMapThreshold = 16 << 20;
+// libzmq asks for memory for each message; blocks of this size and more would be mapped and unmapped each time, and so much free memory at the end be given back.
+constexpr int kMapThreshold = 16 << 20, kTrimThreshold = 64 << 20;
 constexpr int64_t kSealing = 64;  // what CURVE adds to a frame at most
 constexpr int kMostRefusals = 5;
 constexpr int kEvents = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
@@ -382,6 +382,7 @@ absl::StatusOr<std::unique_ptr<Transport>> make_zeromq_transport(const ZeroMqOpt
 }
 
 bool is_loopback(const std::string& address) {
+  ::mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
   if (absl::StartsWith(address, "ipc://") || absl::StartsWith(address, "inproc://")) return true;
   const size_t colon = address.rfind(':');
   if (!absl::StartsWith(address, "tcp://") || colon < 6) return false;
