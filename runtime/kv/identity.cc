@@ -69,6 +69,7 @@ absl::StatusOr<Identity> of_mxc(const Environment& environment, const char* job)
   if (scheduler == nullptr) return absl::InvalidArgumentError("MXC_JOB is set, and MXC_SCHEDULER is not");
   identity.scheduler = scheduler;
   if (const char* keys = environment("MXC_KEYS")) identity.keys_file = keys;
+  if (absl::Status status = read_insecure(environment, identity.insecure); !status.ok()) return status;
   if (absl::Status status = read_policy(environment, identity); !status.ok()) return status;
   if (identity.is_scheduler) return of_scheduler(environment, std::move(identity));
   if (absl::Status status = read_number(environment, "MXC_RANK", kMostText, identity.rank); !status.ok()) return status;

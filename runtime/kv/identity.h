@@ -2,8 +2,8 @@
 //
 // `mxc launch` tells everything, in variables of its own: MXC_JOB (hexadecimal), MXC_ROLE (worker or scheduler), MXC_RANK, MXC_SIZE, MXC_SCHEDULER, MXC_KEYS,
 // MXC_SHARDS, MXC_SERVERS, MXC_PATIENCE, MXC_ON_DEATH with what goes with it (MXC_STATE, MXC_RETURNS, MXC_BEGAN_WITH, MXC_SIZE_BEFORE, MXC_STATE_BEFORE, MXC_GONE), and
-// to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS, MXC_SHARDS, MXC_SERVERS and
-// MXC_PATIENCE.
+// to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS, MXC_INSECURE=1,
+// MXC_SHARDS, MXC_SERVERS and MXC_PATIENCE.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ struct Identity {
   std::string scheduler;
   std::string meeting, temporary;
   std::string keys_file;  // empty: none
+  bool insecure = false;  // without keys, also where other machines can connect
   int publish = -1;       // of the scheduler: the descriptor that it writes its address to; -1: nobody asks
   int64_t shards = 0;     // of the job; 0: not said
   int64_t servers = 0;    // how many processes hold values; 0: not said

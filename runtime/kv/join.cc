@@ -73,12 +73,12 @@ absl::StatusOr<std::string> numeric_address(const std::string& scheduler) {
 }
 
 absl::StatusOr<Found> find_at_address(const Identity& identity) {
-  const absl::StatusOr<std::string> listen = listening_address(identity.scheduler, identity.keys_file);
+  const absl::StatusOr<std::string> listen = listening_address(identity.scheduler, identity.keys_file, identity.insecure);
   if (!listen.ok()) return listen.status();
   const absl::StatusOr<std::string> address = numeric_address(identity.scheduler);
   if (!address.ok()) return address.status();
   if (identity.starts_scheduler) {
-    const absl::StatusOr<std::string> started = start_scheduler({identity.job, identity.size, *listen, identity.keys_file, "", -1});
+    const absl::StatusOr<std::string> started = start_scheduler({identity.job, identity.size, *listen, identity.keys_file, "", -1, identity.insecure});
     if (!started.ok()) return started.status();
   }
   return Found{*address, identity.keys_file};
@@ -86,14 +86,15 @@ absl::StatusOr<Found> find_at_address(const Identity& identity) {
 
 }  // namespace
 
-absl::StatusOr<std::string> listening_address(const std::string& scheduler, const std::string& keys_file) {
+absl::StatusOr<std::string> listening_address(const std::string& scheduler, const std::string& keys_file, bool insecure) {
   const absl::StatusOr<HostPort> named = parse_host_port(scheduler);
   if (!named.ok()) return named.status();
   const std::string port = absl::StrCat(named->port);
   if (is_own_name(named->host)) return tcp_address(named->host == "localhost" ? "127.0.0.1" : named->host, port);
-  if (keys_file.empty()) {
+  if (keys_file.empty() && !insecure) {
     return absl::InvalidArgumentError(absl::StrCat("refusing to meet at ", io::printable(named->host, io::kMostShown), ":", port, ", where other machines can ",
-                                                   "connect, without keys: make some with mxc keygen FILE, and give all processes MXC_KEYS=FILE"));
+                                                   "connect, without keys: make some with mxc keygen FILE, and give all processes MXC_KEYS=FILE (or MXC_INSECURE=1: whoever can ",
+                                                   "connect may take part)"));
   }
   return tcp_address(absl::StrContains(named->host, ':') ? "::" : "0.0.0.0", port);
 }
@@ -101,6 +102,7 @@ absl::StatusOr<std::string> listening_address(const std::string& scheduler, cons
 absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const Consistency& consistency, bool shared_memory) {
   ZeroMqOptions network;
   if (!identity.keys_file.empty() && identity.meeting.empty()) {
+  network.insecure = identity.insecure;
     // What is wrong with them is said before anything is waited for.
     if (absl::Status status = read_keys(identity.keys_file).status(); !status.ok()) return status;
   }

@@ -205,6 +205,7 @@ absl::StatusOr<Identity> identity_of(const Environment& environment, const Place
   if (place.is_idle) return identity;
   identity.starts_scheduler = place.launcher->address != dmlc_address && place.rank == 0;
   identity.keys_file = text_of(environment, "MXC_KEYS");
+  if (absl::Status status = read_insecure(environment, identity.insecure); !status.ok()) return status;
   if (absl::Status status = read_counts(environment, identity); !status.ok()) return status;
   if (absl::Status status = find_rendezvous(environment, place, identity); !status.ok()) return status;
   return identity;
@@ -219,6 +220,13 @@ std::string first_host(const std::string& list) {
   const size_t after = list.find_first_of(",[", close);
   const std::string behind = list.substr(close + 1, after == std::string::npos ? after : after - close - 1);
   return absl::StrCat(list.substr(0, open), list.substr(open + 1, end - open - 1), behind);
+}
+
+absl::Status read_insecure(const Environment& environment, bool& insecure) {
+  if (!is_set(environment, "MXC_INSECURE")) return absl::OkStatus();
+  const absl::StatusOr<int64_t> number = number_in(environment, "MXC_INSECURE", 1);
+  if (number.ok()) insecure = *number == 1;
+  return number.status();
 }
 
 uint64_t agreed_number(const std::string& text) { return core::fnv(core::kFnv, text.data(), text.size()); }

@@ -44,4 +44,7 @@ absl::Status read_counts(const Environment& environment, Identity& identity);
 // A whole number from 0 to `most` in a variable that is set. Error: it is something else.
 absl::StatusOr<int64_t> number_in(const Environment& environment, const char* name, int64_t most);
 
+// Whether MXC_INSECURE allows the job to run without keys. Error: it is neither 0 nor 1.
+absl::Status read_insecure(const Environment& environment, bool& insecure);
+
 }  // namespace mxc::kv

@@ -29,6 +29,7 @@ void publish(int descriptor, const std::string& line) {
 
 absl::Status schedule(const Identity& identity, bool& published) {
   ZeroMqOptions options;
+  options.insecure = identity.insecure;
   if (!identity.keys_file.empty()) {
     absl::StatusOr<JobKeys> keys = read_keys(identity.keys_file);
     if (!keys.ok()) return keys.status();
@@ -37,7 +38,7 @@ absl::Status schedule(const Identity& identity, bool& published) {
   absl::StatusOr<std::unique_ptr<Transport>> transport = make_zeromq_transport(options);
   if (!transport.ok()) return transport.status();
   const absl::StatusOr<std::string> listen =
-      identity.publish < 0 ? listening_address(identity.scheduler, identity.keys_file) : identity.scheduler;
+      identity.publish < 0 ? listening_address(identity.scheduler, identity.keys_file, identity.insecure) : identity.scheduler;
   if (!listen.ok()) return listen.status();
   SchedulerOptions scheduling;
   scheduling.members = identity.size;

@@ -42,6 +42,7 @@ std::vector<std::string> variables_of(const SchedulerProcess& process, int publi
   variables.push_back(absl::StrCat("MXC_SCHEDULER=", process.listen));
   variables.push_back(absl::StrCat("MXC_PUBLISH=", published));
   if (!process.keys_file.empty()) variables.push_back(absl::StrCat("MXC_KEYS=", process.keys_file));
+  if (process.insecure) variables.push_back("MXC_INSECURE=1");
   if (!process.meeting.empty()) variables.push_back(absl::StrCat("MXC_MEETING=", process.meeting));
   return variables;
 }

@@ -15,6 +15,7 @@ struct SchedulerProcess {
   std::string keys_file;  // empty: none
   std::string meeting;    // a file that it removes in the end; empty: none
   int kept = -1;          // a descriptor that it keeps open while it lives; -1: none
+  bool insecure = false;  // without keys, also where other machines can connect
 };
 
 // Returns where it listens. It is nobody's child, outlives this process, so that it can tell others of its end, and ends by itself when the job does or nobody

@@ -203,7 +203,7 @@ class Simulated(Programs):
              "Open MPI and PMI contradict each other: OMPI_COMM_WORLD_RANK=1 of OMPI_COMM_WORLD_SIZE=4, PMI_RANK=0 of PMI_SIZE=4; unset the variables of the one "
              "that has not started this process"),
             (beyond, "refusing to meet at 192.0.2.9:5000, where other machines can connect, without keys: make some with mxc keygen FILE, and give all processes "
-                     "MXC_KEYS=FILE"),
+                     "MXC_KEYS=FILE (or MXC_INSECURE=1: whoever can connect may take part)"),
             ({**beyond, "MXC_KEYS": "/nowhere"}, "cannot read the keys in /nowhere: No such file or directory"),
             ({**beyond, "MXC_KEYS": str(readable)}, f"the keys in {readable} may be read by others than their owner: chmod 600 it"),
             ({**beyond, "MXC_RENDEZVOUS": "here"}, "'here' is no HOST:PORT"),

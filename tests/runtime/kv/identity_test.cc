@@ -173,6 +173,17 @@ TEST(Identity, KeysAndCountsWithAnyLauncher) {
   EXPECT_EQ((*identity)->servers, 3);
 }
 
+TEST(Identity, WithoutKeysIfThatIsSaid) {
+  for (const Variables& job : {kWorker, kKubernetes}) {
+    auto unsaid = detect(job), no = detect(with(job, "MXC_INSECURE", "0")), yes = detect(with(job, "MXC_INSECURE", "1"));
+    ASSERT_TRUE(unsaid.ok() && no.ok() && yes.ok());
+    EXPECT_FALSE((*unsaid)->insecure);
+    EXPECT_FALSE((*no)->insecure);
+    EXPECT_TRUE((*yes)->insecure);
+    EXPECT_EQ(detect(with(job, "MXC_INSECURE", "yes")).status().message(), "MXC_INSECURE=yes: a whole number up to 1 is expected");
+  }
+}
+
 TEST(Identity, RolesOfDmlc) {
   auto scheduler = detect(with(kDmlc, "DMLC_ROLE", "scheduler")), server = detect(with(kDmlc, "DMLC_ROLE", "server"));
   auto lonely = detect(with(with(kDmlc, "DMLC_ROLE", "scheduler"), "DMLC_NUM_WORKER", "1"));

@@ -46,9 +46,10 @@ TEST(Join, ASchedulerListensToOthersWithKeysAlone) {
   EXPECT_EQ(*listening_address("tcp://[::1]:5000", ""), "tcp://[::1]:5000");
   EXPECT_EQ(*listening_address("tcp://alpha:5000", "keys"), "tcp://0.0.0.0:5000");
   EXPECT_EQ(*listening_address("tcp://[fd00::7]:5000", "keys"), "tcp://[::]:5000");
+  EXPECT_EQ(*listening_address("tcp://alpha:5000", "", true), "tcp://0.0.0.0:5000");
   EXPECT_EQ(listening_address("tcp://alpha:5000", "").status().message(),
             "refusing to meet at alpha:5000, where other machines can connect, without keys: make some with mxc keygen FILE, and give all processes "
-            "MXC_KEYS=FILE");
+            "MXC_KEYS=FILE (or MXC_INSECURE=1: whoever can connect may take part)");
 }
 
 TEST(Join, AMemberBeyondThisMachineNeedsKeysAndAWay) {
@@ -58,7 +59,7 @@ TEST(Join, AMemberBeyondThisMachineNeedsKeysAndAWay) {
   identity.scheduler = "tcp://10.0.0.7:5000";
   EXPECT_EQ(process_options(identity, {}, true).status().message(),
             "refusing to meet at 10.0.0.7:5000, where other machines can connect, without keys: make some with mxc keygen FILE, and give all processes "
-            "MXC_KEYS=FILE");
+            "MXC_KEYS=FILE (or MXC_INSECURE=1: whoever can connect may take part)");
   identity.keys_file = "/nowhere";
   EXPECT_EQ(process_options(identity, {}, true).status().message(), "cannot read the keys in /nowhere: No such file or directory");
   identity = {};
