@@ -25,8 +25,12 @@ std::optional<BundledPushes::Whole> BundledPushes::add(uint32_t number, const Pi
   for (size_t part = 0; part < parts.size(); ++part) {
     whole.weights[part] = parts[part].weight;
     if (parts[part].weight == 0) continue;
-    whole.bytes[part].resize(packs ? chunk.packed : chunk.bytes);
     const size_t size = size_of(piece.count);
+    if (chunk.pieces.size() == 1) {
+      if (size > 0) whole.bytes[part].assign(parts[part].bytes + size_of(piece.first), size);
+      continue;
+    }
+    whole.bytes[part].resize(packs ? chunk.packed : chunk.bytes);
     if (size > 0) std::memcpy(whole.bytes[part].data() + (packs ? piece.packed_at : piece.at), parts[part].bytes + size_of(piece.first), size);
   }
   whole.priority = std::max(whole.priority, priority);

@@ -49,9 +49,10 @@ void Process::Serving::run() {
 }
 
 // Whoever is no member, or sends what is no message, loses the connection, and nothing else happens.
-void Process::Serving::take(const Arrival& arrival) {
+void Process::Serving::take(Arrival& arrival) {
   const std::vector<std::string_view> frames(arrival.frames.begin(), arrival.frames.end());
-  const absl::StatusOr<Message> message = parse(frames, limits_);
+  absl::StatusOr<Message> message = parse(frames, limits_);
+  if (message.ok() && frames.size() == 2) message->frame = &arrival.frames[1];
   if (!message.ok() || message->header.sender == kScheduler) return transport_->drop(arrival.peer);
   const Header& header = message->header;
   if (header.type == Type::open) return open(arrival.peer, header);

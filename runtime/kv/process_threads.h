@@ -28,7 +28,7 @@ class Process::Serving {
   }
 
  private:
-  void take(const Arrival& arrival);
+  void take(Arrival& arrival);
   void open(Peer peer, const Header& header);
   void refuse(Peer peer, const std::string& why);
   void answer(Peer peer, const Header& header, std::string_view payload);

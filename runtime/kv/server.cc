@@ -165,7 +165,7 @@ absl::Status Server::push(uint32_t worker, const Message& message, std::vector<R
   const bool empty = header.weight == 0 && message.payload.empty();
   if (!empty && header.codec != (planned.packed == 0 ? 0 : 1)) return broken(message, "it is not compressed as the plan says");
   if (header.codec == 0) {
-    bytes = message.payload;
+    bytes = message.frame != nullptr ? std::move(*message.frame) : std::string(message.payload);
   } else {
     bytes.resize(planned.bytes);
     if (!plan_.unpack(header.chunk, message.payload, bytes)) return broken(message, "its compressed elements cannot be");

@@ -103,6 +103,7 @@ struct Limits {
 struct Message {
   Header header;
   std::string_view payload;  // in the frame that was parsed
+  std::string* frame = nullptr;  // that frame, if whoever takes the message may take it, too
 };
 
 // The header frame of a message with this payload.
