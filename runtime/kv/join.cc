@@ -25,6 +25,7 @@ namespace {
 
 constexpr Duration kGathering = std::chrono::seconds(60);  // as the scheduler's
 constexpr char kFreePort[] = "*";
+constexpr int kDataThreads = 2;  // that send and receive what workers and servers say
 
 std::string host_and_process() {
   char host[HOST_NAME_MAX + 1] = {};
@@ -101,8 +102,8 @@ absl::StatusOr<std::string> listening_address(const std::string& scheduler, cons
 
 absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const Consistency& consistency, bool shared_memory) {
   ZeroMqOptions network;
-  if (!identity.keys_file.empty() && identity.meeting.empty()) {
   network.insecure = identity.insecure;
+  if (!identity.keys_file.empty() && identity.meeting.empty()) {
     // What is wrong with them is said before anything is waited for.
     if (absl::Status status = read_keys(identity.keys_file).status(); !status.ok()) return status;
   }
@@ -134,6 +135,10 @@ absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const C
     of_this.largest_frame = largest;
     return make_zeromq_transport(of_this);
   };
+  // A process's worker and server have a context together: what they have to say to each other stays in the process.
+  const absl::StatusOr<const ZeroMq*> zmq = ZeroMq::load();
+  if (!zmq.ok()) return zmq.status();
+  network.context = std::make_shared<ZeroMqContext>(**zmq, kDataThreads);
   options.data_endpoint = [network, shared_memory, size = identity.size](int64_t largest) {
     MemoryTransportOptions near;
     near.on = shared_memory;

@@ -54,14 +54,15 @@ class RawMessage {
 
 class ZeroMqTransport : public Transport {
  public:
-  ZeroMqTransport(const ZeroMq& zmq, const ZeroMqOptions& options) : zmq_(zmq), options_(options) {}
+  ZeroMqTransport(const ZeroMq& zmq, const ZeroMqOptions& options)
+      : zmq_(zmq), options_(options), shared_(options.context != nullptr ? options.context : std::make_shared<ZeroMqContext>(zmq, 1)) {}
   ~ZeroMqTransport() override {
     close(Duration(0));
     if (wake_ >= 0) ::close(wake_);  // not before: others may still wake it
   }
 
   absl::Status start() {
-    context_ = zmq_.ctx_new();
+    context_ = shared_->enter();
     wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (context_ == nullptr || wake_ < 0) return absl::ResourceExhaustedError("the system grants no socket");
     return absl::OkStatus();
@@ -82,6 +83,8 @@ class ZeroMqTransport : public Transport {
     char bound[256] = {};
     size_t size = sizeof bound;
     if (zmq_.getsockopt(router_.socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) return failed("cannot listen");
+    if (zmq_.bind(router_.socket, ZeroMqContext::name_within(bound).c_str()) != 0) return failed("cannot listen within the process");
+    shared_->listens(bound);
     return std::string(bound);
   }
 
@@ -89,12 +92,14 @@ class ZeroMqTransport : public Transport {
     const Peer peer = next_peer_++;
     Socket& dealer = dealers_[peer];
     if (absl::Status status = open(dealer, ZMQ_DEALER, address); !status.ok()) return status;
-    if (!options_.keys.empty()) {
+    const bool is_here = shared_->has(address);
+    const std::string reached = is_here ? ZeroMqContext::name_within(address) : address;
+    if (!is_here && !options_.keys.empty()) {
       set_text(dealer.socket, ZMQ_CURVE_SERVERKEY, options_.keys.public_key);
       set_text(dealer.socket, ZMQ_CURVE_PUBLICKEY, options_.keys.public_key);
       set_text(dealer.socket, ZMQ_CURVE_SECRETKEY, options_.keys.secret_key);
     }
-    if (zmq_.connect(dealer.socket, address.c_str()) != 0) {
+    if (zmq_.connect(dealer.socket, reached.c_str()) != 0) {
       absl::Status status = failed(absl::StrCat("cannot connect to ", address));
       drop(peer);
       return status;
@@ -150,7 +155,8 @@ class ZeroMqTransport : public Transport {
     dealers_.clear();
     shut(router_, linger);
     if (zap_ != nullptr) zmq_.close(zap_);
-    zmq_.ctx_term(std::exchange(context_, nullptr));
+    context_ = nullptr;
+    shared_->leave();
   }
 
  private:
@@ -185,7 +191,7 @@ class ZeroMqTransport : public Transport {
     set(socket.socket, ZMQ_HANDSHAKE_IVL, kHandshakeMilliseconds);
     set(socket.socket, ZMQ_RECONNECT_IVL, kReconnectMilliseconds);
     set(socket.socket, ZMQ_RECONNECT_IVL_MAX, kMostReconnectMilliseconds);
-    const std::string place = absl::StrCat("inproc://monitor-", next_monitor_++);
+    const std::string place = shared_->fresh_name();
     if (zmq_.socket_monitor(socket.socket, place.c_str(), kEvents) != 0)
       return failed("no monitor");
     socket.monitor = zmq_.socket(context_, ZMQ_PAIR);
@@ -354,13 +360,13 @@ class ZeroMqTransport : public Transport {
 
   const ZeroMq& zmq_;
   const ZeroMqOptions options_;
+  const std::shared_ptr<ZeroMqContext> shared_;
   void* context_ = nullptr;
   int wake_ = -1;
   Socket router_;
   void* zap_ = nullptr;
   std::map<Peer, Socket> dealers_;
   Peer next_peer_ = 1;
-  int next_monitor_ = 0;
   // Connections to the ROUTER.
   std::map<Peer, Stranger> strangers_;
   std::map<std::string, Peer> by_id_;
@@ -376,13 +382,13 @@ absl::StatusOr<std::unique_ptr<Transport>> make_zeromq_transport(const ZeroMqOpt
   absl::StatusOr<const ZeroMq*> zmq = ZeroMq::load();
   if (!zmq.ok()) return zmq.status();
   ::mallopt(M_MMAP_THRESHOLD, kMapThreshold);
+  ::mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
   auto transport = std::make_unique<ZeroMqTransport>(**zmq, options);
   if (absl::Status status = transport->start(); !status.ok()) return status;
   return transport;
 }
 
 bool is_loopback(const std::string& address) {
-  ::mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
   if (absl::StartsWith(address, "ipc://") || absl::StartsWith(address, "inproc://")) return true;
   const size_t colon = address.rfind(':');
   if (!absl::StartsWith(address, "tcp://") || colon < 6) return false;

@@ -9,6 +9,7 @@
 
 #include "runtime/kv/keys.h"
 #include "runtime/kv/transport.h"
+#include "runtime/kv/zeromq_context.h"
 
 namespace mxc::kv {
 
@@ -17,6 +18,8 @@ struct ZeroMqOptions {
   bool insecure = false;            // without keys, listen where other machines can connect all the same
   int64_t largest_frame = 1 << 16;  // bytes, of what is received
   int also = -1;                    // `receive` returns early, with nothing, when this descriptor can be read
+  // Of endpoints that have the same keys: a connection from one to another goes through memory. Null: one of its own.
+  std::shared_ptr<ZeroMqContext> context = nullptr;
 };
 
 // Error: libzmq is not on this machine.

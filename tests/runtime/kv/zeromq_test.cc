@@ -100,6 +100,33 @@ TEST(ZeroMqKeys, TheServersKeyAloneOpensNothing) {
   zmq_ctx_term(context);
 }
 
+// What goes through memory needs no keys of the listener's, which over TCP would be refused; others still do.
+TEST(ZeroMqContexts, EndpointsOfOneReachEachOtherWithinTheProcess) {
+  const auto context = std::make_shared<ZeroMqContext>(**ZeroMq::load(), 1);
+  const JobKeys own = keys(), other = keys();
+  for (int life = 0; life < 2; ++life) {  // when all have closed, it can be used again
+    auto listener = endpoint({.keys = own, .context = context}), caller = endpoint({.keys = other, .context = context}), stranger = endpoint({.keys = other});
+    const auto address = listener->listen(kLoopback);
+    ASSERT_TRUE(address.ok()) << address.status();
+    const auto peer = caller->connect(*address);
+    ASSERT_TRUE(peer.ok()) << peer.status();
+    ASSERT_TRUE(say(*caller, *peer, {"hello", std::string(1 << 20, 'x')}).ok());
+    const Arrival arrival = test::next(*listener);
+    EXPECT_EQ(arrival.frames, (std::vector<std::string>{"hello", std::string(1 << 20, 'x')}));
+    ASSERT_TRUE(say(*listener, arrival.peer, {"you too"}).ok());
+    const Arrival answer = test::next(*caller);
+    EXPECT_EQ(answer.peer, *peer);
+    EXPECT_EQ(answer.frames, std::vector<std::string>{"you too"});
+    EXPECT_TRUE(stranger->connect(*address).ok());
+    absl::StatusOr<Arrival> refused = Arrival{};
+    for (int i = 0; i < 6000 && refused.ok(); ++i) {
+      EXPECT_TRUE(listener->receive(milliseconds(5)).ok());
+      refused = stranger->receive(milliseconds(5));
+    }
+    EXPECT_EQ(refused.status().message(), *address + " refuses the keys of this process");
+  }
+}
+
 TEST(ZeroMqListening, BeyondLoopbackNeedsKeys) {
   EXPECT_EQ(endpoint({})->listen("tcp://0.0.0.0:0").status().message(),
             "refusing to listen at tcp://0.0.0.0:0, where other machines can connect, without keys");

@@ -1,0 +1,42 @@
+// A context of libzmq's, which endpoints share: those of one context reach each other within the process, without network and encryption.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "runtime/kv/zeromq_library.h"
+
+namespace mxc::kv {
+
+// Threads: any. It is there while an endpoint uses it.
+class ZeroMqContext {
+ public:
+  // `threads`: of libzmq's, which send and receive.
+  ZeroMqContext(const ZeroMq& zmq, int threads) : zmq_(zmq), threads_(threads) {}
+  ZeroMqContext(const ZeroMqContext&) = delete;
+  ZeroMqContext& operator=(const ZeroMqContext&) = delete;
+
+  // Libzmq's handle, for one more endpoint; null: the system grants none.
+  void* enter();
+  // Of an endpoint that has closed its sockets. The last one waits for what is still to leave.
+  void leave();
+
+  // For a socket within the process.
+  std::string fresh_name();
+  // An endpoint listens at this address, and at `name_within(address)`.
+  void listens(const std::string& address);
+  bool has(const std::string& address);
+  static std::string name_within(const std::string& address) { return "inproc://" + address; }
+
+ private:
+  const ZeroMq& zmq_;
+  const int threads_;
+  std::mutex mutex_;  // guards what follows
+  void* handle_ = nullptr;
+  int endpoints_ = 0, names_ = 0;
+  std::set<std::string> addresses_;
+};
+
+}  // namespace mxc::kv
