@@ -8,6 +8,7 @@
 // one narrower vector that holds exactly the remaining elements.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,29 @@ class CpuKernelBuilder final : public KernelBuilder {
     mlir::Value lo, hi;
   };
 
+  // ---- Of reductions (kernel_reduce.cc, kernel_blocks.cc): the innermost loop, a step of the lanes at a time.
+  struct Part {                 // of the steps
+    mlir::Value lo, hi;         // null: all
+    bool toEnd = true;          // with the narrower step at the end
+    bool whole() const { return !lo; }
+  };
+  struct Run {
+    int64_t steps;  // with the narrower one; -1: known at run time
+    std::function<mlir::Value()> allSteps, wholeSteps;  // as values; the second without the narrower one
+    bool narrowEnd = false;  // there may be one
+    std::function<llvm::SmallVector<mlir::Value>(At outer, Part part, mlir::ValueRange state)> body = {};
+  };
+  struct Blocks {
+    llvm::ArrayRef<Combine> combine;
+    llvm::ArrayRef<Range> outer;
+    const Run& run;
+    llvm::SmallVector<mlir::Value> init;
+  };
+  struct Steps {          // a number: `value` if it is there, else `count`
+    int64_t count;
+    mlir::Value value;
+  };
+
   void openFunction();
   void closeFunction(int64_t cells, int64_t batchUnit, int64_t batchTile);
   mlir::LogicalResult lowerElementwiseKernel();
@@ -154,8 +178,13 @@ class CpuKernelBuilder final : public KernelBuilder {
   mlir::Value combineValues(Combine combine, mlir::Value a, mlir::Value b);
   mlir::Value combineLane(Combine combine, mlir::Value accumulator, mlir::Value value, mlir::Value lane);
   mlir::Value carriedAccumulators(Combine combine, mlir::Type element);
-  llvm::SmallVector<mlir::Value> reduceBlocks(llvm::ArrayRef<Combine> combine, mlir::Value count, llvm::SmallVector<mlir::Value> state,
-                                              const LoopFn& chunk);
+  llvm::SmallVector<mlir::Value> reduceBlocks(llvm::ArrayRef<Combine> combine, llvm::ArrayRef<Range> outer, const Run& run,
+                                              llvm::ArrayRef<mlir::Value> init);
+  llvm::SmallVector<mlir::Value> blocksFrom(const Blocks& blocks, size_t level, Steps inside);
+  llvm::SmallVector<mlir::Value> blocksOf(const Blocks& blocks, size_t level, const Steps& inside);
+  llvm::SmallVector<mlir::Value> addBlock(const Blocks& blocks, size_t level, At prefix, Part part, mlir::ValueRange totals);
+  mlir::Value stepsValue(const Steps& steps);
+  mlir::Type wideType(mlir::Value narrow);
   mlir::Value horizontal(Combine combine, mlir::Value vector);
   void contractGeneric(const Contract& c);
   // One vector of c's results, at `p` of its parallel loops.

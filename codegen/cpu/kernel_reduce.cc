@@ -14,10 +14,6 @@ namespace {
 // Static inner loops up to this count are written out.
 constexpr int64_t kUnroll = 5;
 
-// Chunks of a run that a sum of f32 adds up in f32; what such blocks give is added up in f64. So many that a block's rounding is no matter, and
-// that shorter runs have none of this.
-constexpr int64_t kBlockChunks = 64;
-
 }  // namespace
 
 TypedAttr CpuKernelBuilder::identityOf(Combine combine, Type element) {
@@ -118,11 +114,27 @@ SmallVector<Value> CpuKernelBuilder::reduce(ArrayRef<Combine> combine, ArrayRef<
   SmallVector<Value> init;
   for (auto [c, type] : llvm::zip(combine, elementTypesOf(ranges, body)))
     init.push_back(identity(c, getElementTypeOrSelf(type), vector_));
-  return fold(init, ranges, [&](At at, ValueRange state) {
+  auto step = [&](At at, ValueRange state) {
     SmallVector<Value> values = body(at);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = combineValues(combine[i], state[i], values[i]);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = this->body().splatLike(combineValues(combine[i], state[i], values[i]), state[i]);
     return values;
-  });
+  };
+  Indices none;
+  if (!vector_ || ranges.empty() || ranges.back().lo) return foldNest(init, ranges, none, step);
+  const Range& last = ranges.back();
+  auto size = [&] { return extentValue(last.extent); };
+  Run run{last.extent.isBatch() ? -1 : last.extent.size, size, size};
+  run.body = [&](At outer, Part part, ValueRange state) {
+    Indices at(outer);
+    if (part.whole()) return foldNest(state, {last}, at, step);
+    return loop(part.lo, part.hi, 1, state, [&](Value counter, ValueRange s) {
+      Indices inner(outer);
+      inner.push_back(newLoop(counter, last.extent.size));
+      return step(inner, s);
+    });
+  };
+  return reduceBlocks(combine, ranges.drop_back(), run, init);
 }
 
 Value CpuKernelBuilder::carriedAccumulators(Combine combine, Type element) {
@@ -142,34 +154,8 @@ Value CpuKernelBuilder::combineLane(Combine combine, Value accumulator, Value va
   return b_.create<arith::SelectOp>(loc_, here, combineValues(combine, accumulator, spread), accumulator);
 }
 
-// The chunks [0, count) of a long run, a block of kBlockChunks after another. The first goes on from `state`, so that a run of one block is what it
-// is without blocks.
-SmallVector<Value> CpuKernelBuilder::reduceBlocks(ArrayRef<Combine> combine, Value count, SmallVector<Value> state, const LoopFn& chunk) {
-  auto isLong = [&](size_t i) { return combine[i] == Combine::sum && getElementTypeOrSelf(state[i].getType()).isF32(); };
-  auto narrow = cast<VectorType>(state[0].getType());
-  auto wide = VectorType::get(narrow.getShape(), b_.getF64Type());
-  auto blockEnd = [&](Value first) {
-    return b_.create<arith::MinSIOp>(loc_, count, b_.create<arith::AddIOp>(loc_, first, constant(kBlockChunks)));
-  };
-  state = loop(constant(0), blockEnd(constant(0)), 1, state, chunk);
-  SmallVector<Value> totals = state;
-  for (size_t i = 0; i < state.size(); ++i)
-    if (isLong(i)) totals[i] = b_.create<arith::ExtFOp>(loc_, wide, state[i]);
-  totals = loop(constant(kBlockChunks), count, kBlockChunks, totals, [&](Value first, ValueRange before) {
-    SmallVector<Value> inner(before);
-    for (size_t i = 0; i < inner.size(); ++i)
-      if (isLong(i)) inner[i] = identity(combine[i], b_.getF32Type(), narrow.getNumElements());
-    inner = loop(first, blockEnd(first), 1, inner, chunk);
-    for (size_t i = 0; i < inner.size(); ++i)
-      if (isLong(i)) inner[i] = b_.create<arith::AddFOp>(loc_, before[i], b_.create<arith::ExtFOp>(loc_, wide, inner[i]));
-    return inner;
-  });
-  for (size_t i = 0; i < state.size(); ++i) state[i] = isLong(i) ? Value(b_.create<arith::TruncFOp>(loc_, narrow, totals[i])) : totals[i];
-  return state;
-}
-
 // One vector accumulator each. Element i of the last range goes to lane i mod lanes, whether the extent is static or known at run time
-// only; a short static extent needs no more lanes than its elements, since the others would add nothing to the tree. Long sums: reduceBlocks.
+// only; a short static extent needs no more lanes than its elements, since the others would add nothing to the tree.
 SmallVector<Value> CpuKernelBuilder::reduceVector(ArrayRef<Combine> combine, ArrayRef<Range> ranges, const ReduceFn& body) {
   Extent last = ranges.back().extent;
   size_t count = combine.size();
@@ -208,27 +194,27 @@ SmallVector<Value> CpuKernelBuilder::reduceVector(ArrayRef<Combine> combine, Arr
     return state;
   };
 
-  Indices at;
-  SmallVector<Value> state = foldNest(init, ranges.drop_back(), at, [&](At outer, ValueRange before) {
+  int64_t chunks = last.size / lanes_;
+  auto stepsOf = [&](int64_t more) -> Value {
+    Value elements = b_.create<arith::AddIOp>(loc_, extentValue(last), constant(more));
+    return b_.create<arith::DivUIOp>(loc_, elements, constant(lanes_));
+  };
+  Run run{last.isBatch() ? -1 : (last.size + lanes_ - 1) / lanes_, [&] { return stepsOf(lanes_ - 1); }, [&] { return stepsOf(0); }};
+  run.narrowEnd = last.isBatch() || last.size % lanes_ != 0;
+  run.body = [&](At outer, Part part, ValueRange before) {
     SmallVector<Value> state(before);
-    Value total = extentValue(last);
-    Value chunkCount = b_.create<arith::DivUIOp>(loc_, total, constant(lanes_));
-    int64_t chunks = last.size / lanes_;
-    auto chunkStep = [&](Value chunk, ValueRange s) { return step(outer, newLoop(chunk, chunks + 1) * lanes_, lanes_, SmallVector<Value>(s)); };
-    if (chunks > kBlockChunks)
-      state = reduceBlocks(combine, chunkCount, state, chunkStep);
-    else if (last.isBatch() || chunks > 1)
-      state = loop(constant(0), chunkCount, 1, state, chunkStep);
+    if (!part.whole() || last.isBatch() || chunks > 1)
+      state = loop(part.whole() ? constant(0) : part.lo, part.whole() ? run.wholeSteps() : part.hi, 1, state, [&](Value chunk, ValueRange s) {
+        return step(outer, newLoop(chunk, chunks + 1) * lanes_, lanes_, SmallVector<Value>(s));
+      });
     else if (chunks == 1)
       state = step(outer, Index(0), lanes_, state);
-    if (last.isBatch()) {
-      Value whole = b_.create<arith::MulIOp>(loc_, chunkCount, constant(lanes_));
-      state = loop(whole, total, 1, state, [&](Value element, ValueRange s) { return stepOne(outer, element, whole, SmallVector<Value>(s)); });
-    } else if (last.size % lanes_ != 0) {
-      state = step(outer, Index(chunks * lanes_), last.size % lanes_, state);
-    }
-    return state;
-  });
+    if (!part.toEnd || !run.narrowEnd) return state;
+    if (!last.isBatch()) return step(outer, Index(chunks * lanes_), last.size % lanes_, state);
+    Value total = extentValue(last), whole = b_.create<arith::MulIOp>(loc_, run.wholeSteps(), constant(lanes_));
+    return loop(whole, total, 1, state, [&](Value element, ValueRange s) { return stepOne(outer, element, whole, SmallVector<Value>(s)); });
+  };
+  SmallVector<Value> state = carried_ >= 0 ? run.body({}, {}, init) : reduceBlocks(combine, ranges.drop_back(), run, init);
   SmallVector<Value> results;
   for (size_t i = 0; i < count; ++i) {
     if (carried_ >= 0) b_.create<LLVM::StoreOp>(loc_, state[i], pointers_[carried_], elementBytes(elements[i]));

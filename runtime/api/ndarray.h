@@ -310,8 +310,8 @@ inline NDArray logical_not(NDArray x, Here here = Here::current()) { return unar
 // ---- Matrices: as NumPy's matmul. [.., m, k] x [.., k, n] -> [.., m, n]; leading axes broadcast; a vector is a row or a column that goes away.
 NDArray matmul(NDArray a, NDArray b, Here here = Here::current());
 
-// ---- Reductions: sum(x), sum(x, {.axes = {0, 2}, .keep_dims = true}). No axes: all. The result has the dtype of x, with two exceptions: the sum of
-// booleans counts in i64, and the mean of integers or booleans is f64.
+// ---- Reductions: sum(x), sum(x, {.axes = {0, 2}, .keep_dims = true}). No axes: all. The result has the dtype of x, but for integers and booleans:
+// sums and products of them are i64, means f64. A long sum of f32 does not drift: parts of it are added in f64.
 struct Reduction {
   Extents axes = {};
   bool keep_dims = false;

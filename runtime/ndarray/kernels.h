@@ -46,9 +46,14 @@
 //                                 rows of the last axis. f16 and bf16 are cast to f32 before and back once at the end.
 //   mean                          sum, then div by the count, cast to dtype (f32 for small floats).
 // The rule behind it: element i of a run goes to lane i mod lanes (16; 8 for f64), lanes are joined by halves: i with i + lanes / 2, and
-// so on. A sum in f32 (of f16 and bf16, too) adds up blocks of 64 elements of a lane on their own, and their sums in f64, which is rounded when the
-// run is over, before the elements behind its last whole 16; of several runs the first block goes on from the runs before. It depends neither on the
-// processor nor on threads.
+// so on. It depends neither on the processor nor on threads.
+//
+// Sums in f32 (of f16 and bf16, too; reduce_sum, reduce_mean, norm) are made of blocks: a block is added up in f32, lane by lane or column by column, from 0,
+// and the blocks in f64, in their order, which is rounded once at the end, before lanes are joined. A step is 16 elements of a run (the last one may have
+// fewer), or a row. A sum of 64 steps or fewer is one block. Else one axis is cut into blocks, from its first element on: the innermost reduced
+// axis all of whose elements, with the reduced axes inside, make more than 64 steps (of a run: the last axis itself); to a block belong as many
+// elements of it as make 64 steps or fewer, but at least one. The axes outside add blocks. A kernel without `.run` does that by itself, a `.run` kernel does not:
+// SumBlocks (sum_blocks.h) says where a state goes over into f64.
 #pragma once
 
 #include <cstdint>

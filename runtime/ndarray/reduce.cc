@@ -10,6 +10,7 @@
 #include "runtime/ndarray/pointwise.h"
 #include "runtime/ndarray/share.h"
 #include "runtime/ndarray/strided.h"
+#include "runtime/ndarray/sum_blocks.h"
 
 namespace mxc {
 
@@ -22,7 +23,7 @@ struct Rule {
   const char* name;
   const char* runs;     // the family over one run and, with ".run", over several
   const char* combine;  // r = combine(r, x); norm: r = mul_add(x, x, r)
-  bool mean = false, norm = false;
+  bool mean = false, norm = false, adds = false;
   bool needs_elements = false;  // there is no result of nothing
   const KernelFamily* one_run = find_family(runs);
   const KernelFamily* several_runs = find_family(absl::StrCat(mean ? "reduce_sum" : runs, ".run"));
@@ -36,6 +37,8 @@ struct Kernels {
 // How results are shared among threads where the last axis stays.
 constexpr int64_t kPieces = 16, kFewestColumns = 256, kMostColumns = 4096;
 
+constexpr float kNothing = 0;
+
 // A reduction ready to run over contiguous memory.
 struct Reduce {
   Kernels kernels;
@@ -46,6 +49,7 @@ struct Reduce {
   bool along_last;
   int64_t outputs;
   uint64_t count_bits;     // mean: the number of elements reduced, as an element
+  SumBlocks blocks;        // of sums of f32
   ChunkRef in, out;
   int64_t at;
 
@@ -60,7 +64,7 @@ struct Reduce {
       return absl::OkStatus();
     }
     // Blocks of columns: whole rows where work is not shared, else some for each thread.
-    const int64_t columns = elements < kShared ? length : std::min(length, std::clamp<int64_t>(outputs / kPieces, kFewestColumns, kMostColumns));
+    const int64_t columns = elements < kShared ? std::min(length, kMostColumns) : std::min(length, std::clamp<int64_t>(outputs / kPieces, kFewestColumns, kMostColumns));
     const int64_t pieces = (length + columns - 1) / columns;
     share(*out, elements, outputs / length * pieces, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -80,44 +84,85 @@ struct Reduce {
   void reduce_runs(const char* from, char* to, int64_t begin, int64_t end) const {
     Odometer kept_at = kept, reduced_at = reduced;
     const bool single = count(reduced.extents) == 1;
-    alignas(64) char state[128];
     kept_at.go_to(begin);
     for (int64_t i = begin; i < end; ++i, kept_at.advance()) {
       char* result = to + i * element_bytes;
+      const char* first = from + kept_at.offset * element_bytes;
       if (single) {
-        call(*kernels.one_run, length, from + kept_at.offset * element_bytes, nullptr, result);
+        call(*kernels.one_run, length, first, nullptr, result);
         continue;
       }
-      start(*kernels.runs, state);
       reduced_at.restart();
-      do call(*kernels.runs, length, from + (kept_at.offset + reduced_at.offset) * element_bytes, state, result);
-      while (reduced_at.advance());
+      blocks.none() ? add_runs(first, &reduced_at, result) : add_blocks(first, &reduced_at, result);
     }
     if (rule->mean && !single) divide(to + begin * element_bytes, end - begin);
+  }
+
+  void add_runs(const char* first, Odometer* at, char* result) const {
+    alignas(64) char state[128];
+    start(*kernels.runs, state);
+    do call(*kernels.runs, length, first + at->offset * element_bytes, state, result);
+    while (at->advance());
+  }
+
+  // Sums of f32, whose state starts at 0.
+  void add_blocks(const char* first, Odometer* at, char* result) const {
+    alignas(64) float state[kLanes] = {};
+    double totals[kLanes] = {};
+    const int64_t part = blocks.within ? kBlockSteps * kLanes : length;
+    int64_t run = 0;
+    do {
+      const char* x = first + at->offset * element_bytes;
+      for (int64_t done = 0; done < length; done += part) {
+        if (blocks.begins_at(run)) flush(kLanes, state, totals);
+        call(*kernels.runs, std::min(part, length - done), x + done * element_bytes, state, result);
+      }
+      ++run;
+    } while (at->advance());
+    flush(kLanes, state, totals);
+    for (int64_t i = 0; i < kLanes; ++i) state[i] = static_cast<float>(totals[i]);
+    call(*kernels.runs, 1, &kNothing, state, result);
   }
 
   // Rows are combined one after another: columns [first, first + columns) of block `block` of results.
   void reduce_rows(const char* from, char* to, int64_t block, int64_t first, int64_t columns) const {
     Odometer kept_at = kept, reduced_at = reduced;
-    const uint64_t identity = kernels.runs->identity;
-    const Dims still{0}, one{1};
     kept_at.go_to(block);
     char* result = to + (block * length + first) * element_bytes;
+    const uint64_t identity = kernels.runs->identity;
+    const Dims still{0}, one{1};
     ndarray::copy_strided({columns}, element_bytes, &identity, still, result, one);
     reduced_at.restart();
     if (count(reduced.extents) > 0) {
-      do {
-        const char* row = from + (kept_at.offset + reduced_at.offset + first) * element_bytes;
-        if (rule->norm) {
-          void* args[] = {const_cast<char*>(row), const_cast<char*>(row), result, result};
-          kernels.combine->run(args, columns, 0, cells(*kernels.combine, columns));
-        } else {
-          call(*kernels.combine, columns, result, row, result);
-        }
-      } while (reduced_at.advance());
+      const char* column = from + (kept_at.offset + first) * element_bytes;
+      blocks.none() ? add_rows(column, &reduced_at, columns, result) : add_blocks_of_rows(column, &reduced_at, columns, result);
     }
     if (rule->norm) call(*kernels.root, columns, result, nullptr, result);
     if (rule->mean) divide(result, columns);
+  }
+
+  void add_row(const char* row, int64_t columns, char* result) const {
+    if (!rule->norm) return call(*kernels.combine, columns, result, row, result);
+    void* args[] = {const_cast<char*>(row), const_cast<char*>(row), result, result};
+    kernels.combine->run(args, columns, 0, cells(*kernels.combine, columns));
+  }
+
+  void add_rows(const char* first, Odometer* at, int64_t columns, char* result) const {
+    do add_row(first + at->offset * element_bytes, columns, result);
+    while (at->advance());
+  }
+
+  void add_blocks_of_rows(const char* first, Odometer* at, int64_t columns, char* result) const {
+    double totals[kMostColumns];
+    std::fill_n(totals, columns, 0.0);
+    float* sums = reinterpret_cast<float*>(result);
+    int64_t row = 0;
+    do {
+      if (blocks.begins_at(row++)) flush(columns, sums, totals);
+      add_row(first + at->offset * element_bytes, columns, result);
+    } while (at->advance());
+    flush(columns, sums, totals);
+    for (int64_t i = 0; i < columns; ++i) sums[i] = static_cast<float>(totals[i]);
   }
 
   void divide(char* result, int64_t n) const { call(*kernels.divide, n, result, &count_bits, result); }
@@ -188,6 +233,9 @@ NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
   if (reduced == 0 && outputs > 0 && rule.needs_elements) fail(rule.name, absl::StrCat("of no elements: the shape is ", text(from.shape)), here);
   if (reduced == 0) body->along_last = false, body->length = 1, body->reduced.extents = {0}, body->reduced.strides = {0}, body->kept = {};
   body->outputs = outputs;
+  if (rule.adds && from.dtype == plan::DType::f32) {
+    body->blocks = SumBlocks(body->reduced.extents, body->along_last ? (body->length + kLanes - 1) / kLanes : 1);
+  }
   if (rule.mean) body->count_bits = element_bits(rule.name, reduced, from.dtype, here);
   NDArray out = new_result(from, from.dtype, axes.result);
   if (outputs == 0) return out;
@@ -202,15 +250,22 @@ NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
 
 }  // namespace
 
+namespace {
+
+bool is_whole(DType dtype) { return dtype == boolean || dtype == i8 || dtype == u8 || dtype == i32 || dtype == i64; }
+
+// What sums and products of x are counted in, as in NumPy.
+NDArray widened(const char* op, NDArray x, Here here) { return is_whole(from_plan(get(x, op, here).dtype)) ? x.cast(i64, here) : x; }
+
+}  // namespace
+
 NDArray sum(NDArray x, const Reduction& over, Here here) {
-  static const Rule rule{"sum", "reduce_sum", "add"};
-  if (get(x, "sum", here).dtype == plan::DType::boolean) x = x.cast(i64, here);
-  return reduce(rule, std::move(x), over, here);
+  static const Rule rule{.name = "sum", .runs = "reduce_sum", .combine = "add", .adds = true};
+  return reduce(rule, widened("sum", std::move(x), here), over, here);
 }
 NDArray mean(NDArray x, const Reduction& over, Here here) {
-  static const Rule rule{.name = "mean", .runs = "reduce_mean", .combine = "add", .mean = true};
-  const DType dtype = from_plan(get(x, "mean", here).dtype);
-  if (dtype == boolean || dtype == i8 || dtype == u8 || dtype == i32 || dtype == i64) x = x.cast(f64, here);
+  static const Rule rule{.name = "mean", .runs = "reduce_mean", .combine = "add", .mean = true, .adds = true};
+  if (is_whole(from_plan(get(x, "mean", here).dtype))) x = x.cast(f64, here);
   return reduce(rule, std::move(x), over, here);
 }
 NDArray reduce_max(NDArray x, const Reduction& over, Here here) {
@@ -223,10 +278,10 @@ NDArray reduce_min(NDArray x, const Reduction& over, Here here) {
 }
 NDArray reduce_prod(NDArray x, const Reduction& over, Here here) {
   static const Rule rule{.name = "reduce_prod", .runs = "reduce_prod", .combine = "mul"};
-  return reduce(rule, std::move(x), over, here);
+  return reduce(rule, widened("reduce_prod", std::move(x), here), over, here);
 }
 NDArray norm(NDArray x, const Reduction& over, Here here) {
-  static const Rule rule{.name = "norm", .runs = "norm", .combine = "mul_add", .norm = true};
+  static const Rule rule{.name = "norm", .runs = "norm", .combine = "mul_add", .norm = true, .adds = true};
   return reduce(rule, std::move(x), over, here);
 }
 

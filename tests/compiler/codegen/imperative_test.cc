@@ -91,8 +91,8 @@ struct GraphText {
   }
 };
 
-// The outputs of the compiled graph on these inputs.
-std::vector<Bytes> runGraph(const GraphText& graph, const std::vector<Bytes>& inputs) {
+// The outputs of the compiled graph on these inputs, of so many samples if it has a batch axis.
+std::vector<Bytes> runGraph(const GraphText& graph, const std::vector<Bytes>& inputs, int64_t samples = 1) {
   mlir::DialectRegistry registry;
   codegen::registerKernelDialects(registry);
   registry.insert<mx::MxDialect>();
@@ -124,7 +124,7 @@ std::vector<Bytes> runGraph(const GraphText& graph, const std::vector<Bytes>& in
     std::memcpy(place, inputs[i].data(), inputs[i].size());
   }
   EXPECT_TRUE(core::Executor::create(*program, view, 0, storage, nullptr, &executor).ok());
-  EXPECT_TRUE(executor.run(1).ok());
+  EXPECT_TRUE(executor.run(samples).ok());
   std::vector<Bytes> outputs;
   for (int i = 0; i < graph.outputCount; ++i) {
     auto [place, bytes] = memory("y" + std::to_string(i), false);
@@ -379,32 +379,48 @@ TEST(ImperativeAxes, SoftmaxAndPlacesAlongEachAxisEqualTheCompiledGraph) {
   }
 }
 
-TEST(ImperativeAxes, ReductionsOverEachChoiceOfAxesEqualTheCompiledGraph) {
-  const std::vector<int64_t> dims = {3, 37, 5};
+// Every choice of axes of `dims`; `batch`: the axis whose extent the graph knows at run time only, or none (-1).
+void checkReductions(const std::vector<int64_t>& dims, int64_t batch) {
   Bytes input(elements(dims) * 4);
   std::mt19937_64 random(5);
   for (int64_t i = 0; i < elements(dims); ++i) reinterpret_cast<float*>(input.data())[i] = static_cast<float>(random() % 1000) / 700 + 0.1f;
-  const char* const reduces[] = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "norm"};
   for (unsigned mask = 1; mask < 8; ++mask) {
     std::vector<int64_t> axes;
     std::vector<int64_t> kept;
     std::string list;
+    int64_t keptBatch = -1;
     for (int64_t axis = 0; axis < 3; ++axis) {
       if (!(mask >> axis & 1)) {
+        if (axis == batch) keptBatch = static_cast<int64_t>(kept.size());
         kept.push_back(dims[axis]);
         continue;
       }
       list += (axes.empty() ? "" : ", ") + std::to_string(axis);
       axes.push_back(axis);
     }
+    const auto typed = [](const std::vector<int64_t>& extents, int64_t axis) {
+      std::string text = tensorText(extents, DType::f32);
+      if (axis >= 0) text.insert(text.size() - 1, ", #mx.enc<batch = " + std::to_string(axis) + ">");
+      return text;
+    };
+    std::vector<const char*> reduces = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "norm"};
+    if (batch < 0 || keptBatch >= 0) reduces.push_back("reduce_prod");
     GraphText graph;
-    const std::string type = tensorText(dims, DType::f32), result = tensorText(kept, DType::f32), argument = graph.argument(type);
+    const std::string type = typed(dims, batch), result = typed(kept, keptBatch), argument = graph.argument(type);
     for (const char* name : reduces) graph.output(graph.value(name, {argument}, "axes = array<i64: " + list + ">", {type}, result), result);
-    const std::vector<Bytes> want = runGraph(graph, {input});
-    ASSERT_EQ(want.size(), std::size(reduces));
+    const std::vector<Bytes> want = runGraph(graph, {input}, batch < 0 ? 1 : dims[batch]);
+    ASSERT_EQ(want.size(), reduces.size());
     for (size_t i = 0; i < want.size(); ++i)
-      expectSame(DType::f32, callArray(reduces[i], input, dims, axes), want[i], reduces[i] + (" over " + list));
+      expectSame(DType::f32, callArray(reduces[i], input, dims, axes), want[i],
+                 reduces[i] + (" over " + list + " of " + joinDims(dims) + ", batch axis " + std::to_string(batch)));
   }
+}
+
+// Short and long ones: rows of one step and of several, a block over several rows, several blocks in a row, axes outside of blocks.
+TEST(ImperativeAxes, ReductionsOverEachChoiceOfAxesEqualTheCompiledGraph) {
+  for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{3, 37, 5}, {130, 3, 7}, {3, 70, 33}, {2, 5, 1100}})
+    checkReductions(dims, -1);
+  for (int64_t batch : {0, 1, 2}) checkReductions({3, 70, 33}, batch);
 }
 
 // ---- Random numbers ---------------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ for name, function in [("sum", np.sum), ("mean", np.mean), ("max", np.max), ("mi
     out[f"{name}.keep"] = function(big.astype("f8"), axis=1, keepdims=True)
 out["norm.1"] = np.sqrt(np.sum(big.astype("f8") ** 2, axis=1))
 out["norm.2"] = np.sqrt(np.sum(big.astype("f8") ** 2, axis=2))
-out["whole_sum"] = np.sum(whole, axis=1, dtype="i4")
+out["whole_sum"] = np.sum(whole, axis=1)
 out["f16_sum"] = np.sum(a.astype("f2").astype("f8"), axis=0)
 out["all"], out["any"] = np.all(whole > -8, axis=1), np.any(whole > 5, axis=0)
 

@@ -2,8 +2,8 @@
 """Writes expected_dtypes.npz: for each element type that NumPy has, operands and what NumPy makes of them. Run with Debian's python3-numpy;
 dtypes_test.cc reads the file.
 
-Names: "TYPE.x", "TYPE.y" (operands), "TYPE.CASE" (results); "cast.FROM.TO". Results have the type that NDArray's have: integer sums and products
-stay in their type and wrap around, which NumPy does if it is told to.
+Names: "TYPE.x", "TYPE.y" (operands), "TYPE.CASE" (results); "cast.FROM.TO". Results have the type that NDArray's have, which is NumPy's but for
+sums and products of u8: there is no unsigned type of 64 bits, so they count in i64.
 """
 import pathlib
 
@@ -43,7 +43,7 @@ for name in TYPES:
     record("modulo", np.remainder(x, y)), record("modulo_number", np.remainder(x, t.type(3)))
     record("less", x < y), record("equal", x == y), record("greater_equal", x >= y)
     record("where", np.where(x < y, x, y)), record("clip", np.clip(x, t.type(1), t.type(5)))
-    record("sort", np.sort(x)), record("argsort", np.argsort(x, kind="stable"))
+    record("sort", np.sort(x, kind="stable")), record("argsort", np.argsort(x, kind="stable"))
     record("argmax", np.argmax(x)), record("argmin", np.argmin(x)), record("max", np.max(x)), record("min", np.min(x))
     record("table", np.add.outer(x[:4], y[:5])), record("take", x[[3, -1, 0]]), record("concat", np.concatenate([x, y]))
     if name in FLOATS:
@@ -53,7 +53,7 @@ for name in TYPES:
     else:
         exponents = (np.arange(len(x)) % 10).astype(t)
         record("exponents", exponents), record("power", np.power(x, exponents)), record("cube", np.power(x, 3))
-        record("sum", np.sum(x, dtype=t)), record("prod", np.prod(x[3:7], dtype=t)), record("mean", np.mean(x))
+        record("sum", np.sum(x, dtype="i8")), record("prod", np.prod(x[3:7], dtype="i8")), record("mean", np.mean(x))
         record("matmul", (x[:12].reshape(3, 4) @ y[:12].reshape(4, 3)).astype(t))
     for to in list(TYPES) + ["bool"]:
         # Floats that an integer does not hold become an unspecified one.

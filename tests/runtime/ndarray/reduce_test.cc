@@ -1,9 +1,13 @@
 // Reductions and operations along an axis, against NumPy.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "mxc/random.h"
 #include "tests/runtime/ndarray/expected.h"
 
 namespace mxc {
@@ -84,6 +88,58 @@ TEST(Reduce, LongSumsDoNotDrift) {
   EXPECT_NEAR(norm(NDArray::full({10000000}, tenth)).item<float>(), std::sqrt(1e7) * static_cast<double>(tenth), 1e-3);
   EXPECT_EQ(mean(NDArray::ones({40000000})).item<float>(), 1);
   EXPECT_EQ(sum(NDArray::ones({100000}, bf16)).item<float>(), 99840);  // the nearest bf16 to 100000
+}
+
+// Sums over any axes of numbers that f32 does not hold exactly, against a plain loop in double. Added one after another they would be off by 1e-4 and more.
+TEST(Reduce, SumsOverAnyAxesAreThoseOfALoopInDouble) {
+  for (const Extents& shape : std::vector<Extents>{{200000, 1, 3}, {1, 200000, 3}, {300, 700, 3}, {3, 200000, 1}, {3, 7, 30000}, {90, 3, 2100}}) {
+    const NDArray x = random::uniform(shape, {.seed = 3}) + 0.1f;
+    const std::vector<float> values = x.to_vector<float>();
+    for (unsigned mask = 1; mask < 8; ++mask) {
+      Extents axes;
+      int64_t reduced = 1, kept = 1;
+      std::array<int64_t, 3> strides{};  // of the result
+      for (int axis = 2; axis >= 0; --axis) {
+        const int64_t extent = shape[static_cast<size_t>(axis)];
+        if ((mask >> axis & 1) != 0) axes.push_back(axis), reduced *= extent;
+        else strides[static_cast<size_t>(axis)] = std::exchange(kept, kept * extent);
+      }
+      std::vector<double> sums(static_cast<size_t>(kept)), squares(sums.size());
+      size_t at = 0;
+      for (int64_t i = 0; i < shape[0]; ++i)
+        for (int64_t j = 0; j < shape[1]; ++j)
+          for (int64_t k = 0; k < shape[2]; ++k) {
+            const size_t place = static_cast<size_t>(i * strides[0] + j * strides[1] + k * strides[2]);
+            const double value = static_cast<double>(values[at++]);
+            sums[place] += value, squares[place] += value * value;
+          }
+      const std::vector<float> sum_of = sum(x, {.axes = axes}).to_vector<float>(), mean_of = mean(x, {.axes = axes}).to_vector<float>(),
+                               norm_of = norm(x, {.axes = axes}).to_vector<float>();
+      const std::string what = to_string(NDArray::from(shape)) + " mask " + std::to_string(mask);
+      double worst = 0;  // relative, over all results of all three
+      for (size_t i = 0; i < sums.size(); ++i) {
+        worst = std::max(worst, std::fabs(static_cast<double>(sum_of[i]) / sums[i] - 1));
+        worst = std::max(worst, std::fabs(static_cast<double>(mean_of[i]) / (sums[i] / static_cast<double>(reduced)) - 1));
+        worst = std::max(worst, std::fabs(static_cast<double>(norm_of[i]) / std::sqrt(squares[i]) - 1));
+      }
+      EXPECT_LE(worst, 2e-6) << what;
+    }
+  }
+}
+
+// As NumPy: np.sum and np.prod of int8, uint8 and int32 count in 64 bits, np.mean in float64; extremes keep the type.
+TEST(Reduce, IntegersAreCountedInI64) {
+  for (const DType dtype : {i8, u8, i32, i64, boolean}) {
+    const int64_t each = dtype == boolean ? 1 : 100;
+    const NDArray x = NDArray::full({3, 100}, each, dtype);
+    EXPECT_EQ(sum(x).item<int64_t>(), 300 * each) << to_string(dtype);
+    EXPECT_EQ(sum(x, {.axes = {0}}).dtype(), i64) << to_string(dtype);
+    EXPECT_EQ(reduce_prod(x, {.axes = {0}}).to_vector<int64_t>(), std::vector<int64_t>(100, each * each * each)) << to_string(dtype);
+    EXPECT_EQ(mean(x).dtype(), f64) << to_string(dtype);
+    if (dtype != boolean) EXPECT_EQ(reduce_max(x).dtype(), dtype);
+  }
+  EXPECT_EQ(sum(NDArray::full({4}, 2147483647, i32)).item<int64_t>(), 4 * int64_t{2147483647});
+  EXPECT_EQ(sum(NDArray::zeros({0}, i8)).dtype(), i64);
 }
 
 }  // namespace
