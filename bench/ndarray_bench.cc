@@ -95,5 +95,11 @@ int main(int argc, char** argv) {
   large("p -= 0.1 * g", 3, [&] { a -= 0.1f * b; }, [&] { a.wait(); });
   large("d = a * 0.5 + c", 3, [&] { d = a * 0.5 + c; }, [&] { d.wait(); });
   large("d = maximum(-a, c) * b", 2 + 3 + 3, [&] { d = maximum(-a, c) * b; }, [&] { d.wait(); });
+  const NDArray square = a.reshape({1000, 1000}), cube = a.reshape({100, 100, 100});
+  large("sum(a)", 1, [&] { d = mxc::sum(a); }, [&] { d.wait(); });
+  large("sum, rows of 1000", 1, [&] { d = mxc::sum(square, {.axes = {1}}); }, [&] { d.wait(); });
+  large("sum, columns of 1000", 1, [&] { d = mxc::sum(square, {.axes = {0}}); }, [&] { d.wait(); });
+  large("sum, 100 x 100 rows", 1, [&] { d = mxc::sum(cube, {.axes = {1, 2}}); }, [&] { d.wait(); });
+  large("sum, 100 x 100 columns", 1, [&] { d = mxc::sum(cube, {.axes = {0, 1}}); }, [&] { d.wait(); });
   return 0;
 }
