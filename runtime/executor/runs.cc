@@ -16,7 +16,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/executor/live_items.h"
-#include "runtime/executor/pooled.h"
 #include "runtime/executor/state.h"
 
 namespace mxc::executor {
@@ -117,7 +116,7 @@ std::shared_ptr<GraphPart> State::part(Part which, Here here) {
 // ---- Queuing
 
 std::shared_ptr<PendingRun> State::run(const Lock&, std::shared_ptr<GraphPart> part, int64_t rows, uint64_t step, bool first_values) {
-  auto run = std::allocate_shared<PendingRun>(Pooled<PendingRun>());
+  auto run = std::make_shared<PendingRun>();
   run->state = shared_from_this();
   run->part = part;
   run->hypers = hypers;
