@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include "runtime/ndarray/small_float.h"
 
@@ -10,36 +11,19 @@ namespace mxc::kv {
 
 namespace {
 
-template <typename T>
-void add(char* into, const char* other, size_t bytes) {
-  for (size_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
-    T a, b;
+template <typename Bits, typename Sum>
+void add(char* into, const char* other, size_t bytes, Sum sum) {
+  for (size_t at = 0; at + sizeof(Bits) <= bytes; at += sizeof(Bits)) {
+    Bits a, b;
     std::memcpy(&a, into + at, sizeof a);
     std::memcpy(&b, other + at, sizeof b);
-    a += b;
+    a = sum(a, b);
     std::memcpy(into + at, &a, sizeof a);
   }
 }
 
-struct Half {
-  static float wide(uint16_t bits) { return ndarray::f16_value(bits); }
-  static uint16_t narrow(float value) { return ndarray::f16_bits(value); }
-};
-struct BrainHalf {
-  static float wide(uint16_t bits) { return ndarray::bf16_value(bits); }
-  static uint16_t narrow(float value) { return ndarray::bf16_bits(value); }
-};
-
-template <typename Format>
-void add_small(char* into, const char* other, size_t bytes) {
-  for (size_t at = 0; at + sizeof(uint16_t) <= bytes; at += sizeof(uint16_t)) {
-    uint16_t a, b;
-    std::memcpy(&a, into + at, sizeof a);
-    std::memcpy(&b, other + at, sizeof b);
-    a = Format::narrow(Format::wide(a) + Format::wide(b));
-    std::memcpy(into + at, &a, sizeof a);
-  }
-}
+uint16_t f16_sum(uint16_t a, uint16_t b) { return ndarray::f16_bits(ndarray::f16_value(a) + ndarray::f16_value(b)); }
+uint16_t bf16_sum(uint16_t a, uint16_t b) { return ndarray::bf16_bits(ndarray::bf16_value(a) + ndarray::bf16_value(b)); }
 
 }  // namespace
 
@@ -56,13 +40,14 @@ bool is_added(plan::DType dtype) {
 }
 
 void add_into(plan::DType dtype, std::span<char> into, std::span<const char> other) {
+  const auto each = [&]<typename Bits>(Bits, auto sum) { add<Bits>(into.data(), other.data(), into.size(), sum); };
   switch (dtype) {
-    case plan::DType::f32: return add<float>(into.data(), other.data(), into.size());
-    case plan::DType::f64: return add<double>(into.data(), other.data(), into.size());
-    case plan::DType::f16: return add_small<Half>(into.data(), other.data(), into.size());
-    case plan::DType::bf16: return add_small<BrainHalf>(into.data(), other.data(), into.size());
-    case plan::DType::i32: return add<uint32_t>(into.data(), other.data(), into.size());  // unsigned: wraps around
-    default: return add<uint64_t>(into.data(), other.data(), into.size());
+    case plan::DType::f32: return each(float(), std::plus());
+    case plan::DType::f64: return each(double(), std::plus());
+    case plan::DType::f16: return each(uint16_t(), [](uint16_t a, uint16_t b) { return f16_sum(a, b); });
+    case plan::DType::bf16: return each(uint16_t(), [](uint16_t a, uint16_t b) { return bf16_sum(a, b); });
+    case plan::DType::i32: return each(uint32_t(), std::plus());  // unsigned: wraps around
+    default: return each(uint64_t(), std::plus());
   }
 }
 

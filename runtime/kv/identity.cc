@@ -115,9 +115,7 @@ absl::StatusOr<std::optional<Identity>> find_identity(const Environment& environ
 absl::StatusOr<std::optional<Identity>> detect_identity(const Environment& environment) {
   absl::StatusOr<std::optional<Identity>> identity = find_identity(environment);
   if (!identity.ok() || !identity->has_value() || environment("MXC_PATIENCE") == nullptr) return identity;
-  const absl::StatusOr<int64_t> patience = number_in(environment, "MXC_PATIENCE", kMostPatience);
-  if (!patience.ok()) return patience.status();
-  (*identity)->patience = *patience;
+  if (absl::Status status = read_number(environment, "MXC_PATIENCE", kMostPatience, (*identity)->patience); !status.ok()) return status;
   return identity;
 }
 

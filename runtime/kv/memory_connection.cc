@@ -31,6 +31,23 @@ bool set_name(const std::string& name, sockaddr_un& address, socklen_t& size) {
   return true;
 }
 
+// A greeting with a descriptor. Stays where it is.
+struct Handover {
+  Handover() {
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+  }
+  Handover(const Handover&) = delete;
+  Handover& operator=(const Handover&) = delete;
+
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  char greeting[sizeof kGreeting] = {};
+  iovec bytes = {greeting, sizeof greeting};
+  msghdr message = {};
+};
+
 int new_socket() { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 absl::Status broken(const char* what) { return absl::InvalidArgumentError(what); }
@@ -78,41 +95,27 @@ std::unique_ptr<MemoryConnection> MemoryConnection::accept(int listening) {
 }
 
 bool MemoryConnection::hand_over(int descriptor) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  char greeting[sizeof kGreeting];
-  std::memcpy(greeting, kGreeting, sizeof greeting);
-  iovec bytes = {greeting, sizeof greeting};
-  msghdr message = {};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  Handover handover;
+  std::memcpy(handover.greeting, kGreeting, sizeof kGreeting);
+  cmsghdr* head = CMSG_FIRSTHDR(&handover.message);
   head->cmsg_level = SOL_SOCKET;
   head->cmsg_type = SCM_RIGHTS;
   head->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
-  return ::sendmsg(socket_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof greeting);
+  return ::sendmsg(socket_, &handover.message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof kGreeting);
 }
 
 // False: what has come is no memory. It may not have come yet.
 bool MemoryConnection::take_over() {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  char greeting[sizeof kGreeting] = {};
-  iovec bytes = {greeting, sizeof greeting};
-  msghdr message = {};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t size = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC);
+  Handover handover;
+  const ssize_t size = ::recvmsg(socket_, &handover.message, MSG_CMSG_CLOEXEC);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
-  const cmsghdr* head = CMSG_FIRSTHDR(&message);
+  const cmsghdr* head = CMSG_FIRSTHDR(&handover.message);
   if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int))) return false;
   int descriptor;
   std::memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
   auto rings = SharedRings::adopt(descriptor);
-  if (!rings.ok() || size != static_cast<ssize_t>(sizeof greeting) || std::memcmp(greeting, kGreeting, sizeof greeting) != 0) return false;
+  if (!rings.ok() || size != static_cast<ssize_t>(sizeof kGreeting) || std::memcmp(handover.greeting, kGreeting, sizeof kGreeting) != 0) return false;
   rings_ = *std::move(rings);
   return true;
 }
