@@ -95,7 +95,9 @@ class Lab:
         program, ssh = self.folder / "mpi_allreduce", self.folder / "ssh"
         if not program.exists():
             self.run(["mpicc", "-O2", ROOT / "bench/mpi_allreduce.c", "-o", program])
-            ssh.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncd / && exec ip netns exec {self.network.prefix}-"${{host##*.}}" sh -c "$*"\n')
+            # A temporary folder for each machine: Open MPI's daemons take those of other machines of the same name for their own.
+            ssh.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nnumber=${{1##*.}}; shift\nexport TMPDIR="$TMPDIR/$number"; mkdir -p "$TMPDIR"\n'
+                           f'cd / && exec ip netns exec {self.network.prefix}-$number sh -c "$*"\n')
             ssh.chmod(0o755)
         hosts = ",".join(f"{self.network.address(number)}:1" for number in range(1, workers + 1))
         subnet = f"{self.network.address(1)}/24"

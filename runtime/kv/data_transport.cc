@@ -19,10 +19,14 @@ absl::Status check_data_transport(const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no transport: zeromq, mpi or mpi:FILE"));
 }
 
+absl::StatusOr<const mxc_mpi*> mpi_of_data_transport(const std::string& name) {
+  return load_mpi(name.starts_with(kMpiFile) ? name.substr(sizeof kMpiFile - 1) : std::string());
+}
+
 absl::Status use_data_transport(const std::string& name, ProcessOptions& options) {
   if (absl::Status status = check_data_transport(name); !status.ok()) return status;
   if (name.empty() || name == kZeroMq) return absl::OkStatus();
-  auto plugin = load_mpi(name == kMpi ? std::string() : name.substr(sizeof kMpiFile - 1));
+  auto plugin = mpi_of_data_transport(name);
   if (!plugin.ok()) return plugin.status();
   auto process = join_mpi(*plugin, options.size);
   if (!process.ok()) return process.status();

@@ -29,7 +29,8 @@ struct Identity {
   bool is_idle = false;           // neither worker nor scheduler: it has nothing to do, and ends
   bool starts_scheduler = false;  // of rank 0: its launcher has started none
   // How members find the scheduler: its address, of which the host may be a name; of the scheduler itself: where it is to listen. Or else a meeting
-  // (meeting.h): of members its name, in the user's folder below `temporary`; of the scheduler the file, if there is one.
+  // (meeting.h): of members its name, in the user's folder below `temporary`; of the scheduler the file, if there is one. Members that have neither are told by
+  // MPI (mpi_meeting.h).
   std::string scheduler;
   std::string meeting, temporary;
   std::string keys_file;  // empty: none

@@ -12,9 +12,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/io/printable.h"
+#include "runtime/kv/data_transport.h"
 #include "runtime/kv/keys.h"
 #include "runtime/kv/meeting.h"
 #include "runtime/kv/memory_transport.h"
+#include "runtime/kv/mpi_meeting.h"
 #include "runtime/kv/reach.h"
 #include "runtime/kv/start_scheduler.h"
 #include "runtime/kv/zeromq.h"
@@ -33,9 +35,10 @@ std::string host_and_process() {
   return absl::StrCat("host ", host, ", process ", ::getpid());
 }
 
-// Where the scheduler is, and the file of the keys.
+// Where the scheduler is, and the keys.
 struct Found {
-  std::string scheduler, keys_file;
+  std::string scheduler;
+  JobKeys keys;
 };
 
 absl::StatusOr<Found> hold_meeting(const Identity& identity, const std::string& folder) {
@@ -47,7 +50,7 @@ absl::StatusOr<Found> hold_meeting(const Identity& identity, const std::string& 
       {identity.job, identity.size, tcp_address("127.0.0.1", kFreePort), draft->file(), draft->place(), draft->descriptor()});
   if (!address.ok()) return address.status();
   if (absl::Status status = draft->announce(*address); !status.ok()) return status;
-  return Found{*address, draft->place()};
+  return Found{*address, *keys};
 }
 
 absl::StatusOr<Found> meet(const Identity& identity) {
@@ -57,7 +60,9 @@ absl::StatusOr<Found> meet(const Identity& identity) {
   const std::string place = absl::StrCat(*folder, "/", identity.meeting);
   const absl::StatusOr<std::string> address = wait_for_meeting(place, kGathering);
   if (!address.ok()) return address.status();
-  return Found{*address, place};
+  absl::StatusOr<JobKeys> keys = read_keys(place);
+  if (!keys.ok()) return keys.status();
+  return Found{*address, *std::move(keys)};
 }
 
 // The scheduler's address with a numeric host.
@@ -74,6 +79,9 @@ absl::StatusOr<std::string> numeric_address(const std::string& scheduler) {
 }
 
 absl::StatusOr<Found> find_at_address(const Identity& identity) {
+  // What is wrong with the keys is said before anything is waited for.
+  absl::StatusOr<JobKeys> keys = identity.keys_file.empty() ? JobKeys() : read_keys(identity.keys_file);
+  if (!keys.ok()) return keys.status();
   const absl::StatusOr<std::string> listen = listening_address(identity.scheduler, identity.keys_file, identity.insecure);
   if (!listen.ok()) return listen.status();
   const absl::StatusOr<std::string> address = numeric_address(identity.scheduler);
@@ -82,7 +90,23 @@ absl::StatusOr<Found> find_at_address(const Identity& identity) {
     const absl::StatusOr<std::string> started = start_scheduler({identity.job, identity.size, *listen, identity.keys_file, "", -1, identity.insecure});
     if (!started.ok()) return started.status();
   }
-  return Found{*address, identity.keys_file};
+  return Found{*address, *std::move(keys)};
+}
+
+absl::StatusOr<Found> be_told_by_mpi(const Identity& identity, const std::string& transport) {
+  const absl::StatusOr<const mxc_mpi*> mpi = mpi_of_data_transport(transport);
+  if (!mpi.ok()) {
+    return absl::Status(mpi.status().code(), absl::StrCat("processes on several machines meet at MXC_RENDEZVOUS=HOST:PORT, the machine of rank 0 and a free port there, "
+                                                          "or MPI tells them where: ", mpi.status().message()));
+  }
+  absl::StatusOr<MpiMeeting> meeting = meet_by_mpi(**mpi, identity);
+  if (!meeting.ok()) return meeting.status();
+  return Found{std::move(meeting->scheduler), std::move(meeting->keys)};
+}
+
+absl::StatusOr<Found> find(const Identity& identity, const std::string& transport) {
+  if (!identity.scheduler.empty()) return find_at_address(identity);
+  return identity.meeting.empty() ? be_told_by_mpi(identity, transport) : meet(identity);
 }
 
 }  // namespace
@@ -100,20 +124,12 @@ absl::StatusOr<std::string> listening_address(const std::string& scheduler, cons
   return tcp_address(absl::StrContains(named->host, ':') ? "::" : "0.0.0.0", port);
 }
 
-absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const Consistency& consistency, bool shared_memory) {
+absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const Consistency& consistency, bool shared_memory, const std::string& transport) {
+  const absl::StatusOr<Found> found = find(identity, transport);
+  if (!found.ok()) return found.status();
   ZeroMqOptions network;
   network.insecure = identity.insecure;
-  if (!identity.keys_file.empty() && identity.meeting.empty()) {
-    // What is wrong with them is said before anything is waited for.
-    if (absl::Status status = read_keys(identity.keys_file).status(); !status.ok()) return status;
-  }
-  const absl::StatusOr<Found> found = identity.meeting.empty() ? find_at_address(identity) : meet(identity);
-  if (!found.ok()) return found.status();
-  if (!found->keys_file.empty()) {
-    absl::StatusOr<JobKeys> keys = read_keys(found->keys_file);
-    if (!keys.ok()) return keys.status();
-    network.keys = *std::move(keys);
-  }
+  network.keys = found->keys;
   const absl::StatusOr<HostPort> scheduler = parse_host_port(found->scheduler);
   if (!scheduler.ok()) return scheduler.status();
   const absl::StatusOr<std::string> own = local_address(scheduler->host);
@@ -152,6 +168,7 @@ absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const C
     };
     return make_memory_transport(near);
   };
+  if (absl::Status status = use_data_transport(transport, options); !status.ok()) return status;
   return options;
 }
 

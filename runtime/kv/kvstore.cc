@@ -51,9 +51,8 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
                       ", and a program with a main of its own would begin anew: only the standard trainer goes on"),
          here);
   }
-  absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency, options.shared_memory);
+  absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency, options.shared_memory, options.transport);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
-  if (absl::Status status = kv::use_data_transport(options.transport, *joined); !status.ok()) fail("create", std::string(status.message()), here);
   absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, {shards, servers, compression, options.whole_keys, each_shard});
   if (!store.ok()) fail("create", std::string(store.status().message()), here);
   return KVStore(*std::move(store));

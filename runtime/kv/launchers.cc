@@ -2,7 +2,8 @@
 //
 // Where processes meet: MXC_RENDEZVOUS=HOST:PORT, with any launcher. Or, if all of them are on one machine and something tells their job from others, a file
 // there (meeting.h), which needs no free port. Or what the launcher says: torchrun's MASTER_ADDR and MASTER_PORT, DMLC_PS_ROOT_URI and DMLC_PS_ROOT_PORT, the
-// first machine of a Slurm step with a port that follows from the step's number.
+// first machine of a Slurm step with a port that follows from the step's number. Or MPI tells, where it
+// has started the processes (mpi_meeting.h).
 #include "runtime/kv/launchers.h"
 
 #include <cstdlib>
@@ -92,13 +93,14 @@ struct Launcher {
   bool (*is_here)(Says, uint32_t size);  // are all processes on this machine, for sure?
   const char* job[3];                    // what tells its job from others of this machine
   absl::StatusOr<std::string> (*address)(Says);
+  bool by_mpi = false;  // can its processes speak by MPI?
 };
 
 namespace {
 
 constexpr Launcher kLaunchers[] = {
     {"MXC_RANK", "MXC_RANK", nullptr, "MXC_SIZE", true, by_hand, unknown, {}, no_address},
-    {kOpenMpi, "OMPI_COMM_WORLD_RANK", nullptr, "OMPI_COMM_WORLD_SIZE", false, says_size, as_many_here<kOpenMpiHere>, {"PMIX_NAMESPACE"}, no_address},
+    {kOpenMpi, "OMPI_COMM_WORLD_RANK", nullptr, "OMPI_COMM_WORLD_SIZE", false, says_size, as_many_here<kOpenMpiHere>, {"PMIX_NAMESPACE"}, no_address, true},
     {kSlurm, "SLURM_PROCID", nullptr, "SLURM_STEP_NUM_TASKS", false, says_size, slurm_is_here, {"SLURM_JOB_ID", "SLURM_STEP_ID"}, slurm_address},
     {"PMI", "PMI_RANK", nullptr, "PMI_SIZE", false, says_size, unknown, {}, no_address},
     {"Kubernetes", "JOB_COMPLETION_INDEX", nullptr, "MXC_SIZE", true, kubernetes, unknown, {}, no_address},
@@ -143,6 +145,7 @@ absl::StatusOr<Place> place_by(const Launcher& launcher, Says environment) {
 
 absl::Status find_rendezvous(Says environment, const Place& place, Identity& identity) {
   const Launcher& launcher = *place.launcher;
+  identity.temporary = is_set(environment, "TMPDIR") ? environment("TMPDIR") : "/tmp";
   std::string name = launcher.name;
   bool told_apart = false;
   for (const char* variable : launcher.job) {
@@ -153,12 +156,15 @@ absl::Status find_rendezvous(Says environment, const Place& place, Identity& ide
   absl::StatusOr<std::string> address = text_of(environment, "MXC_RENDEZVOUS");
   if (address->empty() && told_apart && launcher.is_here(environment, place.size)) {
     identity.meeting = absl::StrCat(absl::Hex(agreed_number(name), absl::kZeroPad16));
-    identity.temporary = is_set(environment, "TMPDIR") ? environment("TMPDIR") : "/tmp";
     identity.job = agreed_number(name);
     return absl::OkStatus();
   }
   if (address->empty()) address = launcher.address(environment);
   if (!address.ok()) return address.status();
+  if (address->empty() && launcher.by_mpi) {
+    identity.job = agreed_number(name);
+    return absl::OkStatus();
+  }
   if (address->empty()) {
     return absl::InvalidArgumentError(absl::StrCat("this process is one of ", place.size, " that ", place.name, " has started (", launcher.size, "), and nothing ",
                                                    "says where they meet: set MXC_RENDEZVOUS=HOST:PORT, the machine of rank 0 and a free port there"));

@@ -387,8 +387,8 @@ void MpiProcess::deliver(int from, std::string_view bytes) {
 absl::StatusOr<std::shared_ptr<MpiProcess>> join_mpi(const mxc_mpi* plugin, uint32_t size) {
   auto process = std::make_shared<MpiProcess>(plugin);
   if (absl::Status status = process->start(); !status.ok()) return status;
-  if (process->size() == static_cast<int>(size)) return process;
-  return absl::InvalidArgumentError(absl::StrCat("MPI's job has ", process->size(), " ranks, and this one ", size, ": was it started by mpirun?"));
+  if (absl::Status status = check_ranks(process->size(), size); !status.ok()) return status;
+  return process;
 }
 
 std::unique_ptr<Transport> make_mpi_transport(std::shared_ptr<MpiProcess> process, int64_t largest_frame) {

@@ -55,4 +55,9 @@ absl::StatusOr<const mxc_mpi*> load_mpi(const std::string& file) {
   return found->second;
 }
 
+absl::Status check_ranks(int ranks, uint32_t size) {
+  if (ranks == static_cast<int>(size)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("MPI's job has ", ranks, " ranks, and this one ", size, ": was it started by mpirun?"));
+}
+
 }  // namespace mxc::kv

@@ -9,7 +9,7 @@
 #endif
 #include <stdint.h>
 
-#define MXC_MPI_VERSION 1
+#define MXC_MPI_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +27,8 @@ typedef struct mxc_mpi {
   // Is there a message? *size is that of the next, which `take` gets; -1: none.
   const char* (*arrived)(int* rank, int64_t* size);
   const char* (*take)(void* bytes);
+  // `size` bytes of the rank `root` become those of all ranks; each calls it, and waits for `root`.
+  const char* (*broadcast)(int root, void* bytes, uint64_t size);
 } mxc_mpi;
 
 typedef const mxc_mpi* (*mxc_mpi_entry)(void);  // "mxc_mpi_plugin"
@@ -39,6 +41,9 @@ namespace mxc::kv {
 // The plug-in: `file`, or, if it is empty, libmxc_mpi.so beside the program, or where the system looks for libraries. The same each time; it
 // stays open. Error (unimplemented): it is not there, or of another version. Threads: any.
 absl::StatusOr<const mxc_mpi*> load_mpi(const std::string& file);
+
+// Error (invalid argument): MPI's job has another number of ranks than mxc's.
+absl::Status check_ranks(int ranks, uint32_t size);
 
 }  // namespace mxc::kv
 #endif

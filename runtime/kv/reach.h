@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/kv/transport.h"
@@ -27,5 +28,12 @@ absl::StatusOr<std::string> resolve(const std::string& host, Duration most);
 
 // The address of this machine that packets to `address` (numeric) bear. Nothing is sent. Error: no way leads there.
 absl::StatusOr<std::string> local_address(const std::string& address);
+
+// The addresses by which other machines may reach this one, those of the fourth version of IP first: of interfaces that are up, but not of this machine or its
+// links alone.
+std::vector<std::string> own_addresses();
+
+// The first of some numeric addresses where something listens at `port`. Tries each for so long. Error: none.
+absl::StatusOr<std::string> first_that_answers(const std::vector<std::string>& addresses, uint16_t port, Duration each);
 
 }  // namespace mxc::kv

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/core/plan_sizes.h"
-#include "runtime/kv/data_transport.h"
 #include "runtime/kv/join.h"
 #include "runtime/kv/role.h"
 
@@ -129,9 +128,8 @@ std::unique_ptr<Exchange> make_own_exchange() { return std::make_unique<OwnExcha
 
 absl::StatusOr<std::unique_ptr<Exchange>> join_exchange(const Job& job) {
   kv::keep_role();
-  auto options = kv::process_options(*job.identity, job.consistency, job.shared_memory);
+  auto options = kv::process_options(*job.identity, job.consistency, job.shared_memory, job.transport);
   if (!options.ok()) return options.status();
-  if (absl::Status status = kv::use_data_transport(job.transport, *options); !status.ok()) return status;
   auto process = kv::Process::start(*options);
   if (!process.ok()) return process.status();
   return std::make_unique<JobExchange>(*std::move(process), job);

@@ -59,6 +59,14 @@ echo "$1" >>"$(dirname "$0")/asked"
 cd / && exec sh -c "$2"
 """
 
+# To a machine by its address, whose last number is the namespace's; a temporary folder of its own, if there is one.
+SSH_TO_NAMESPACE = """#!/bin/sh
+while [ "${{1#-}}" != "$1" ]; do shift; done
+number=${{1##*.}}; shift
+[ -d "$TMPDIR/$number" ] && export TMPDIR="$TMPDIR/$number"
+cd / && exec ip netns exec {prefix}-$number sh -c "$*"
+"""
+
 
 @contextlib.contextmanager
 def port_kept_free():
@@ -410,7 +418,7 @@ class Machines(Programs):
         cls.network = Network(f"mxc{os.getpid()}", cls.HOSTS)
         cls.addClassCleanup(cls.network.close)
         ssh = cls.folder / "ssh"
-        ssh.write_text(f'#!/bin/sh\ncd / && exec ip netns exec {cls.network.prefix}-"${{1##*.}}" sh -c "$2"\n')
+        ssh.write_text(SSH_TO_NAMESPACE.format(prefix=cls.network.prefix))
         ssh.chmod(0o755)
         (cls.folder / "hosts").write_text("".join(f"{cls.network.address(number)}\n" for number in range(1, cls.HOSTS + 1)))
 
@@ -475,6 +483,36 @@ class Namespaces(Machines):
         """Machines have addresses as names; the port follows from the step."""
         self.check_variables(lambda rank: {"SLURM_PROCID": str(rank), "SLURM_STEP_NUM_TASKS": "3", "SLURM_STEP_NUM_NODES": "3",
                                            "SLURM_STEP_NODELIST": "10.77.0.[1-3]", "SLURM_JOB_ID": "42", "SLURM_STEP_ID": "0"})
+
+    def mpirun(self, *command, code=0):
+        hosts = ",".join(f"{self.network.address(number)}:1" for number in range(1, self.HOSTS + 1))
+        subnet = f"{self.network.address(1)}/24"
+        """With a folder for each machine: Open MPI's daemons take those of other machines of the same name for their own."""
+        options = {"plm_rsh_agent": self.folder / "ssh", "plm_rsh_no_tree_spawn": 1, "btl": "tcp,self", "btl_tcp_if_include": subnet, "oob_tcp_if_include": subnet}
+        with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as own:
+            for number in range(1, self.HOSTS + 1):
+                os.mkdir(os.path.join(own, str(number)))
+            job = self.within(0, "mpirun", "--allow-run-as-root", "-np", self.HOSTS, "--host", hosts, *(word for name, value in options.items() for word in ("--mca", name, value)),
+                              *command, variables={"TMPDIR": own})
+            return self.finished(job, code)
+
+    @unittest.skipUnless(shutil.which("mpirun") and PLUGIN.exists(), "SKIPPED: Open MPI is not installed (Debian's packages openmpi-bin, libopenmpi-dev)")
+    def test_open_mpi(self):
+        """MPI tells where rank 0 is, and the keys."""
+        _, errors = self.mpirun(self.program, 10, code=1)
+        self.assertIn("processes on several machines meet at MXC_RENDEZVOUS=HOST:PORT, the machine of rank 0 and a free port there, or MPI tells them where: MPI: "
+                      "libmxc_mpi.so: cannot open shared object file", errors)
+        shutil.copy(PLUGIN, self.folder)
+        self.addCleanup((self.folder / PLUGIN.name).unlink)
+        out, _ = self.mpirun(self.program, 10)
+        self.assertEqual(sorted(line for line in out.splitlines() if " of " in line), [f"rank {rank} of 3: 30" for rank in range(3)])
+        self.check_nothing_is_left()
+        for variables, code, message in ((["MXC_KEYS=/nowhere"], 1, "rank 0: cannot read the keys in /nowhere: No such file or directory"),
+                                         ([f"MXC_KEYS={self.keys()}"], 0, ""), (["MXC_INSECURE=1"], 0, "")):
+            with self.subTest(variables=variables):
+                _, errors = self.mpirun("env", *variables, self.program, 10, code=code)
+                self.assertIn(message, errors)
+                self.check_nothing_is_left()
 
     def test_torchrun(self):
         self.check_variables(lambda rank: {"RANK": str(rank), "WORLD_SIZE": "3", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500"})

@@ -1,4 +1,4 @@
-// The MPI plug-in (mpi_library.h): bytes between ranks by MPI's point-to-point messages, on a communicator of its own.
+// The MPI plug-in (mpi_library.h): bytes between ranks by MPI's messages, on a communicator of its own.
 #include <mpi.h>
 
 #include <climits>
@@ -78,7 +78,12 @@ const char* arrived(int* rank, int64_t* size) {
 
 const char* take(void* bytes) { return told(MPI_Mrecv(bytes, message_bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv"); }
 
-constexpr mxc_mpi kPlugin = {MXC_MPI_VERSION, start, send, sent, arrived, take};
+const char* broadcast(int root, void* bytes, uint64_t size) {
+  if (size > INT_MAX) return "a message of more than 2 GiB";
+  return told(MPI_Bcast(bytes, static_cast<int>(size), MPI_BYTE, root, communicator), "MPI_Bcast");
+}
+
+constexpr mxc_mpi kPlugin = {MXC_MPI_VERSION, start, send, sent, arrived, take, broadcast};
 
 }  // namespace
 

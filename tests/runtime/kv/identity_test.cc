@@ -214,12 +214,18 @@ TEST(Identity, ContradictionsNameBoth) {
   EXPECT_TRUE(detect(both(with(both(kWorker, {{"MXC_PUBLISH", "7"}}), "MXC_ROLE", "scheduler"), kOpenMpi)).ok());
 }
 
+TEST(Identity, OpenMpiItselfTellsOnSeveralMachines) {
+  const auto identity = detect(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"));
+  ASSERT_TRUE(identity.ok() && identity->has_value()) << identity.status();
+  EXPECT_EQ((*identity)->scheduler + (*identity)->meeting, "");
+}
+
 TEST(Identity, OtherLaunchersSayWhatIsMissingOrWrong) {
   EXPECT_EQ(refusal(without(kOpenMpi, "OMPI_COMM_WORLD_RANK")), "OMPI_COMM_WORLD_SIZE is set, and OMPI_COMM_WORLD_RANK is not");
   EXPECT_EQ(refusal(with(kOpenMpi, "OMPI_COMM_WORLD_RANK", "4")), "OMPI_COMM_WORLD_RANK=4 and OMPI_COMM_WORLD_SIZE=4 contradict each other");
   EXPECT_EQ(refusal(with(kSlurm, "SLURM_PROCID", "x")), "SLURM_PROCID=x: a whole number up to 65536 is expected");
-  EXPECT_EQ(refusal(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2")),
-            "this process is one of 4 that Open MPI has started (OMPI_COMM_WORLD_SIZE), and nothing says where they meet: set MXC_RENDEZVOUS=HOST:PORT, the "
+  EXPECT_EQ(refusal({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}),
+            "this process is one of 4 that PMI has started (PMI_SIZE), and nothing says where they meet: set MXC_RENDEZVOUS=HOST:PORT, the "
             "machine of rank 0 and a free port there");
   EXPECT_EQ(refusal(without(kTorchrun, "MASTER_PORT")), "MASTER_ADDR is set, and MASTER_PORT is not");
   EXPECT_EQ(refusal(without(kDmlc, "DMLC_PS_ROOT_URI")), "DMLC_PS_ROOT_PORT is set, and DMLC_PS_ROOT_URI is not");

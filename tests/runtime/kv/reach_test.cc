@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "runtime/kv/join.h"
+#include "runtime/kv/zeromq.h"
 
 namespace mxc::kv {
 namespace {
@@ -38,6 +39,20 @@ TEST(Reach, Addresses) {
   const std::string name(100, 'x');
   const std::string begins = "there is no machine " + std::string(60, 'x') + "...: ";
   EXPECT_EQ(std::string(resolve(name, Duration(0)).status().message()).substr(0, begins.size()), begins);
+}
+
+TEST(Reach, WhereSomethingListens) {
+  ZeroMqOptions options;
+  auto transport = make_zeromq_transport(options);
+  ASSERT_TRUE(transport.ok()) << transport.status();
+  const auto address = (*transport)->listen("tcp://127.0.0.1:*");
+  ASSERT_TRUE(address.ok()) << address.status();
+  const uint16_t port = parse_host_port(*address)->port;
+  const Duration each = std::chrono::seconds(20);
+  EXPECT_EQ(*first_that_answers({"not an address", "::1", "127.0.0.1"}, port, each), "127.0.0.1");
+  (*transport)->close(Duration(0));
+  EXPECT_EQ(first_that_answers({"127.0.0.2", "127.0.0.3"}, port, each).status().message(), "nothing answers at port " + std::to_string(port) + " of 127.0.0.2, 127.0.0.3");
+  for (const std::string& own : own_addresses()) EXPECT_FALSE(is_own_name(own)) << own;
 }
 
 TEST(Join, ASchedulerListensToOthersWithKeysAlone) {
