@@ -16,6 +16,8 @@ class Network:
             for number in range(hosts + 1):
                 self.ip("netns", "add", self.name(number))
                 self.ip("-n", self.name(number), "link", "set", "lo", "up")
+                # The host's may be another, and one that estimates bandwidth (bbr) leaves links idle between bursts.
+                subprocess.run(self.within(number, "sh", "-c", "echo reno > /proc/sys/net/ipv4/tcp_congestion_control"), check=True, timeout=LIMIT)
             self.ip("-n", self.name(0), "link", "add", "bridge", "type", "bridge")
             self.ip("-n", self.name(0), "address", "add", f"{self.address(0)}/24", "dev", "bridge")
             self.ip("-n", self.name(0), "link", "set", "bridge", "up")
@@ -48,7 +50,8 @@ class Network:
         return ["ip", "netns", "exec", self.name(number), *map(str, command)]
 
     def shape(self, number, rate):
-        """What a machine sends, and what it receives, passes at `rate` from now on: "200mbit"."""
-        for space, device in ((number, "eth0"), (0, f"to{number}")):
-            subprocess.run(self.within(space, "tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms"),
+        """What a machine sends, and what it receives, passes at `rate` from now on: "200mbit". As with real ones, what waits to leave a machine waits, and a port of the
+        switch drops what waits longer than 50 ms."""
+        for space, device, room in ((number, "eth0", ("limit", "16mb")), (0, f"to{number}", ("latency", "50ms"))):
+            subprocess.run(self.within(space, "tc", "qdisc", "replace", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb", *room),
                            check=True, timeout=LIMIT)
