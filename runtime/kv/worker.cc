@@ -18,9 +18,11 @@ constexpr int kMorePatience = 16;          // with requests that carry arrays, o
 
 }  // namespace
 
+// Messages to a server beside the worker cross no link.
 Worker::Worker(const CommunicationPlan& plan, const WorkerOptions& options)
     : plan_(plan),
       options_(options),
+      credit_(options.credit / std::max<int64_t>(1, plan.rules.servers - (plan.server_of_rank(options.rank) ? 1 : 0))),
       servers_(static_cast<size_t>(plan.rules.servers)),
       committed_(plan.chunks.size()),
       uncommitted_(plan.chunks.size()) {
@@ -114,15 +116,18 @@ Duration Worker::patience_with(const Id& id) const {
   return carries ? std::min(kMorePatience * options_.patience, std::max(options_.patience, options_.most_patience)) : options_.patience;
 }
 
+// A probe goes before what waits for credit: it may be what gives that back.
 void Worker::enqueue(const Id& id) {
-  const Pending& pending = pending_.at(id);
-  servers_[pending.server].queue.insert({-pending.priority, pending.order, id});
+  Pending& pending = pending_.at(id);
+  dequeue(id, pending);
+  pending.turn = id.kind == Kind::push && !pending.whole ? kLight : pending.priority;
+  servers_[pending.server].queue.insert({-pending.turn, pending.order, id});
   queued_.insert(pending.server);
 }
 
 void Worker::dequeue(const Id& id, const Pending& pending) {
   auto& queue = servers_[pending.server].queue;
-  queue.erase({-pending.priority, pending.order, id});
+  queue.erase({-pending.turn, pending.order, id});
   if (queue.empty()) queued_.erase(pending.server);
 }
 
@@ -247,7 +252,7 @@ bool Worker::may_send(const Id& id, const Pending& pending) const {
   if (id.kind == Kind::open) return true;
   if (!state.open) return false;
   const auto bytes = static_cast<int64_t>(pending.payload.size());
-  return bytes == 0 || !pending.whole || state.on_the_way == 0 || state.on_the_way + bytes <= options_.credit;
+  return bytes == 0 || !pending.whole || state.on_the_way == 0 || state.on_the_way + bytes <= credit_;
 }
 
 // What was not answered in time is to be sent again; but a server that is still answering has the answer in its queue.

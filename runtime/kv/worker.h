@@ -4,7 +4,8 @@
 // A contribution is copied when it is pushed and kept until its step is committed: whatever is lost on the way, or with a server's
 // connection, is sent again. What waits to be sent to a server goes by priority, the largest first, as long as it has credit: bytes that
 // were sent and not answered with `received` yet. (Credit that came back with the value instead would let two workers of opposite
-// order wait for each other for ever.)
+// order wait for each other for ever.) Credit is small: what is handed to TCP can be overtaken by nothing, and TCP shares links unevenly, and loses
+// packets, where several machines send each other much at once.
 //
 // Invariants
 // 1. Every request (open, init, push, pull, finish) is said again until it is answered: when its server has been silent for `patience`, then
@@ -36,7 +37,7 @@ using Time = std::chrono::nanoseconds;  // since whenever
 struct WorkerOptions {
   uint32_t rank = 0;
   Consistency consistency = {};
-  int64_t credit = 2 << 20;  // bytes a server; a chunk that is larger travels alone
+  int64_t credit = 512 << 10;  // bytes to all servers on other machines together, an equal share each; a chunk that is larger travels alone
   Duration patience = std::chrono::seconds(1), most_patience = std::chrono::seconds(16);
   bool servers_return = false;  // after their death, with what they have committed
 };
@@ -108,6 +109,7 @@ class Worker {
     Header header;
     std::string payload;
     int32_t priority = 0;
+    int32_t turn = 0;  // its priority in the queue
     uint64_t order = 0;
     uint32_t server = 0;
     bool sent = false;      // once at least
@@ -121,7 +123,7 @@ class Worker {
     bool open = false;
     int64_t on_the_way = 0;
     Time heard = std::chrono::hours(-1);  // its last message
-    std::set<std::tuple<int32_t, uint64_t, Id>> queue;  // (-priority, order): to be sent now
+    std::set<std::tuple<int32_t, uint64_t, Id>> queue;  // (-turn, order): to be sent now
   };
 
   void add(const Id& id, Pending pending);
@@ -139,6 +141,7 @@ class Worker {
 
   const CommunicationPlan& plan_;
   const WorkerOptions options_;
+  const int64_t credit_;  // bytes a server
   uint64_t next_order_ = 0;
   std::map<Id, Pending> pending_;
   std::set<std::pair<Time, Id>> alarms_;

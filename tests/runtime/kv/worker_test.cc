@@ -119,6 +119,40 @@ TEST_F(WorkerTest, WaitsForCredit) {
   EXPECT_EQ(sent(), Said{"push 2 1"});
 }
 
+// Of 600 bytes to servers elsewhere each of three has a third.
+TEST(WorkerCredit, IsSharedAmongServersElsewhere) {
+  std::vector<Key> keys;
+  for (int i = 0; i < 8; ++i) keys.push_back({"k" + std::to_string(i), {25}, plan::DType::f32});
+  const CommunicationPlan plan = *make_plan(keys, {.servers = 4, .workers = 4, .shards = 4});
+  Worker worker(plan, {.rank = 0, .credit = 600});
+  Request request;
+  std::vector<Pulled> pulled;
+  while (worker.send(seconds(1), request)) {
+    Message opened;
+    opened.header.type = Type::opened;
+    ASSERT_TRUE(worker.receive(request.server, opened, seconds(1), pulled).ok());
+  }
+  for (uint32_t chunk = 0; chunk < 8; ++chunk) worker.push(chunk, 0, 1, 1, std::string(100, 'x'), 0);
+  while (worker.send(seconds(1), request)) {}
+  for (uint32_t server = 0; server < 4; ++server) EXPECT_EQ(worker.bytes_on_the_way(server), 200) << server;
+  for (uint32_t chunk = 0; chunk < 8; ++chunk) worker.push(chunk, 0, 2, 1, std::string(100, 'x'), 0);
+  EXPECT_FALSE(worker.send(seconds(1), request));
+}
+
+// The first chunk's push is lost, and takes credit without which a chunk that is used before it cannot go: its probe is not held up.
+TEST_F(WorkerTest, AProbeWaitsForNoCredit) {
+  open();
+  push(1, 1);
+  EXPECT_EQ(sent(), Said{"push 1 1"});
+  push(0, 1);
+  push(0, 2);
+  push(0, 3);
+  EXPECT_EQ(sent(), (Said{"push 0 1", "push 0 2"}));
+  now_ += seconds(2);
+  const Said said = sent();
+  EXPECT_EQ(std::count(said.begin(), said.end(), "probe 1 1"), 1);
+}
+
 TEST_F(WorkerTest, AChunkBeyondTheCreditTravelsAlone) {
   Worker worker(plan_, {.credit = 10});
   Request request;
@@ -212,7 +246,7 @@ TEST_F(WorkerTest, SaysEverythingAgainWhenTheConnectionIsLost) {
   worker_.lost(0);
   EXPECT_EQ(worker_.bytes_on_the_way(0), 0);
   open();
-  EXPECT_EQ(sent(), (Said{"pull 0 1", "probe 0 1", "probe 1 1", "push 2 1"}));
+  EXPECT_EQ(sent(), (Said{"probe 0 1", "probe 1 1", "pull 0 1", "push 2 1"}));
 }
 
 TEST_F(WorkerTest, AValueIsPulledOnce) {
