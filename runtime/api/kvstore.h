@@ -61,6 +61,7 @@ struct KVStoreOptions {
   std::string compress = "";  // the same in all processes; empty: nothing is compressed
   int64_t servers = 0;        // how many of the processes hold and update values; 0: what `mxc launch --servers` says, or else all
   bool shared_memory = true;  // arrays between processes of one machine go through its memory, where they can
+  std::string machine_sums = "";  // do processes of a machine add up before arrays leave it? "auto" or empty: where the job can; "on": or throw; "off"
   std::string local = "";     // "sync" or empty: the arrays of a worker's shards are added before they leave; "async", with "dist_async": each is an update of its own
   bool whole_keys = false;    // keys are not cut: each lies in one process, and an updater may look at all its elements (a norm)
 };

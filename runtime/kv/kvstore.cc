@@ -8,6 +8,7 @@
 #include "runtime/kv/identity.h"
 #include "runtime/kv/data_transport.h"
 #include "runtime/kv/join.h"
+#include "runtime/kv/machine_sums.h"
 #include "runtime/kv/role.h"
 #include "runtime/kv/store.h"
 #include "runtime/ndarray/array.h"
@@ -51,8 +52,12 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
                       ", and a program with a main of its own would begin anew: only the standard trainer goes on"),
          here);
   }
+  const absl::StatusOr<std::string> machine = kv::machine_to_add_in(
+      {options.machine_sums, parsed->consistency.is_async(), compression.is_on(), identity->waits, options.shared_memory, options.transport});
+  if (!machine.ok()) fail("create", absl::StrCat("machine_sums: ", machine.status().message()), here);
   absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency, options.shared_memory, options.transport);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
+  joined->machine = *machine;
   absl::StatusOr<std::shared_ptr<kv::Store>> store = kv::make_remote_store(*joined, {shards, servers, compression, options.whole_keys, each_shard});
   if (!store.ok()) fail("create", std::string(store.status().message()), here);
   return KVStore(*std::move(store));

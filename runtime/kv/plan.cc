@@ -201,13 +201,15 @@ absl::StatusOr<CommunicationPlan> make_plan(std::vector<Key> keys, const PlanRul
 }
 
 Limits CommunicationPlan::limits(uint64_t job) const {
-  Limits limits{job, static_cast<uint32_t>(rules.workers), {}, 1, {}};
+  Limits limits{job, speakers(), {}, 1, {}};
   for (const Chunk& chunk : chunks) {
     limits.chunk_bytes.push_back(chunk.bytes);
     limits.packed_bytes.push_back(chunk.packed);
   }
-  for (int64_t worker = 0; worker < rules.workers; ++worker)
+  for (int64_t worker = 0; worker < rules.workers; ++worker) {
     limits.parts = std::max(limits.parts, static_cast<uint32_t>(parts_of_worker(worker).size()));
+    if (!machines.empty()) limits.parts = std::max(limits.parts, static_cast<uint32_t>(parts_of_machine(static_cast<uint32_t>(worker)).size()));
+  }
   return limits;
 }
 
@@ -221,6 +223,33 @@ std::vector<Node> CommunicationPlan::parts_of_worker(int64_t worker) const {
   // Of one shard, and which one it is does not matter: nothing is added to it.
   if (const Node own = shards_of(worker, rules.workers, rules.shards); rules.each_shard) return {{own.first, own.first + 1}};
   return contributed_parts(rules.compression, shards_of(worker, rules.workers, rules.shards), rules.shards);
+}
+
+// What is compressed is so for each shard, and nothing is pushed to what lies beside other chunks: there level 1 has nothing to add.
+uint32_t CommunicationPlan::server_for(uint32_t chunk, uint32_t rank) const {
+  const Chunk& planned = chunks[chunk];
+  if (machines.empty() || planned.packed != 0 || keys[planned.pieces.front().key].beside != plan::kNone) return planned.server;
+  if (machines.members(rank).size() == 1 || machines.share(rank, rank_of_server(planned.server))) return planned.server;
+  return level1_of_rank(machines.level1(chunk, rank));
+}
+
+std::vector<Node> CommunicationPlan::parts_of_speaker(uint32_t chunk, uint32_t speaker) const {
+  if (speaker < rules.workers) return is_level1(server_for(chunk, speaker)) ? std::vector<Node>() : parts_of_worker(speaker);
+  const uint32_t rank = speaker - static_cast<uint32_t>(rules.workers);
+  return server_for(chunk, rank) == level1_of_rank(rank) ? parts_of_machine(rank) : std::vector<Node>();
+}
+
+std::vector<Node> CommunicationPlan::parts_of_machine(uint32_t rank) const {
+  std::vector<Node> ranges;
+  for (uint32_t member : machines.members(rank)) {
+    const Node own = shards_of(member, rules.workers, rules.shards);
+    if (ranges.empty() || ranges.back().end != own.first) ranges.push_back(own);
+    else ranges.back().end = own.end;
+  }
+  std::vector<Node> parts;
+  for (Node range : ranges)
+    for (Node part : parts_of(range, rules.shards)) parts.push_back(part);
+  return parts;
 }
 
 bool CommunicationPlan::unpack(uint32_t number, std::string_view packed, std::span<char> into) const {

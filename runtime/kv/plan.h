@@ -8,6 +8,10 @@
 // Servers are processes that are workers too: all of them, or some, evenly spread over the ranks. So they are spread over machines as well, where each
 // has a range of ranks, as launchers give them.
 //
+// Which processes share a machine is known when all have told where they are, and changes no chunk. Servers of level 1 (machines.h) have numbers behind those of
+// level 2, `rules.servers` and their rank. A speaker is who contributes to a server of level 2: a worker, by its rank, or a server of level 1 for its machine, by
+// the number of workers and its rank.
+//
 // If the rules say so, what is pushed to some keys is compressed (compression.h), and the way back too: then arrays are cut between blocks.
 #pragma once
 
@@ -21,6 +25,8 @@
 #include "absl/status/statusor.h"
 #include "runtime/core/plan.h"
 #include "runtime/kv/compression.h"
+#include "runtime/kv/machines.h"
+#include "runtime/kv/tree.h"
 #include "runtime/kv/wire.h"
 
 namespace mxc::kv {
@@ -81,17 +87,32 @@ struct CommunicationPlan {
   std::vector<Chunk> chunks;                  // in the order of keys; then those beside others
   std::vector<std::vector<uint32_t>> of_key;  // the chunks that hold a key, in the order of its elements
   uint64_t hash = 0;
+  Machines machines;  // not part of the hash
 
   // Unpacks a compressed chunk into its elements. False: these are no such bytes.
   bool unpack(uint32_t chunk, std::string_view packed, std::span<char> into) const;
-  // Requires: no more servers than workers.
+  // Requires: no more servers of level 2 than workers.
   uint32_t rank_of_server(uint32_t server) const {
+    if (server >= rules.servers) return server - static_cast<uint32_t>(rules.servers);
     return static_cast<uint32_t>(int64_t{server} * rules.workers / rules.servers);
   }
   // Nothing: the process of this rank is a worker alone.
   std::optional<uint32_t> server_of_rank(uint32_t rank) const;
   // The parts of what a worker contributes.
   std::vector<Node> parts_of_worker(int64_t worker) const;
+  // Of both levels.
+  uint32_t servers() const { return static_cast<uint32_t>(rules.servers + (machines.empty() ? 0 : rules.workers)); }
+  bool is_level1(uint32_t server) const { return server >= rules.servers; }
+  // Where a worker's contributions to a chunk go, and its values come from.
+  uint32_t server_for(uint32_t chunk, uint32_t rank) const;
+  // The number of the server of level 1 of this rank.
+  uint32_t level1_of_rank(uint32_t rank) const { return static_cast<uint32_t>(rules.servers) + rank; }
+  uint32_t speakers() const { return static_cast<uint32_t>(rules.workers * (machines.empty() ? 1 : 2)); }
+  uint32_t speaker_for_machine(uint32_t rank) const { return static_cast<uint32_t>(rules.workers) + rank; }
+  // The parts of what a speaker contributes to a chunk; nothing: others speak for it.
+  std::vector<Node> parts_of_speaker(uint32_t chunk, uint32_t speaker) const;
+  // The largest nodes of the tree over the shards of a rank's machine.
+  std::vector<Node> parts_of_machine(uint32_t rank) const;
   // What messages may be in a job of this plan.
   Limits limits(uint64_t job) const;
   int64_t bytes_of_server(uint32_t server) const;

@@ -1,4 +1,4 @@
-// See process.h. The server's and the worker's threads are in process_serving.cc and process_working.cc.
+// See process.h. The servers' and the worker's threads are in process_serving.cc, process_level1.cc and process_working.cc.
 #include "runtime/kv/process.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void Process::stop() {
     if (failure_.ok()) failure_ = absl::CancelledError("the KVStore is closed");
   }
   wake_all();
-  for (std::thread* thread : {&worker_thread_, &server_thread_, &control_thread_}) {
+  for (std::thread* thread : {&worker_thread_, &level1_thread_, &server_thread_, &control_thread_}) {
     if (thread->joinable()) thread->join();
   }
 }
@@ -55,20 +55,27 @@ absl::Status Process::seal(CommunicationPlan plan, const Update& update, std::ve
   plan_ = std::move(plan);
   auto worker = data_endpoint();
   if (!worker.ok()) return worker.status();
-  std::string address;  // nothing, of a process that does not serve
+  Place place;
   if (const std::optional<uint32_t> server = plan_.server_of_rank(options_.rank)) {
     absl::StatusOr<std::string> listening = start_serving(*server, update);
     if (!listening.ok()) return listening.status();
-    address = *std::move(listening);
+    place.server = *std::move(listening);
+  }
+  if (!options_.machine.empty()) {
+    absl::StatusOr<std::string> listening = start_level1();
+    if (!listening.ok()) return listening.status();
+    place.level1 = *std::move(listening);
+    place.machine = options_.machine;
   }
   auto working = std::make_unique<Working>(*this, *std::move(worker), std::move(initial));
   {
     std::lock_guard lock(mutex_);
     working_ = std::move(working);
     sealed_ = true;
-    asked_.push_back([hash = plan_.hash, address](Member& member) { member.seal(hash, address); });
+    asked_.push_back([hash = plan_.hash, place](Member& member) { member.seal(hash, to_string(place)); });
   }
   if (serving_ != nullptr) server_thread_ = std::thread([this] { serving_->run(); });
+  if (level1_ != nullptr) level1_thread_ = std::thread([this] { level1_->run(); });
   worker_thread_ = std::thread([this] { working_->run(); });
   control_transport_->wake();
   return absl::OkStatus();
@@ -103,6 +110,28 @@ absl::StatusOr<std::string> Process::start_serving(uint32_t server, const Update
   }
   serving_ = std::make_unique<Serving>(*this, server, *std::move(transport), update, std::move(state));
   return address;
+}
+
+// Returns where it listens.
+absl::StatusOr<std::string> Process::start_level1() {
+  auto transport = data_endpoint();
+  if (!transport.ok()) return transport.status();
+  absl::StatusOr<std::string> address = (*transport)->listen(options_.listen);
+  if (address.ok()) level1_ = std::make_unique<Level1>(*this, *std::move(transport));
+  return address;
+}
+
+std::optional<std::vector<std::string>> Process::wait_for_places() {
+  if (!wait_for([&] { return !places_.empty(); })) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  return places_;
+}
+
+WorkerOptions Process::worker_options() const {
+  WorkerOptions options = options_.worker;
+  options.rank = options_.rank;
+  options.servers_return = !options_.state.empty();
+  return options;
 }
 
 // Requires: mutex_.
@@ -219,18 +248,25 @@ void Process::wake_all() {
   changed_.notify_all();
   control_transport_->wake();
   if (serving_ != nullptr) serving_->wake();
+  if (level1_ != nullptr) level1_->wake();
   if (working_ != nullptr) working_->wake();
 }
 
-Header Process::stamped(Header header) const {
+Header Process::stamped(Header header, uint32_t sender) const {
   header.job = options_.job;
-  header.sender = options_.rank;
+  header.sender = sender;
   header.incarnation = incarnation_;
   return header;
 }
 
 void Process::take(const News& news) {
   if (news.kind == News::Kind::peers) {
+    {
+      std::lock_guard lock(mutex_);
+      if (places_.empty() && news.addresses.size() == options_.size) plan_.machines = Machines(machine_names(news.addresses));
+      places_ = news.addresses;
+      changed_.notify_all();
+    }
     Order connect;
     connect.kind = Order::Kind::connect;
     connect.addresses = news.addresses;
@@ -263,7 +299,7 @@ void Process::control() {
     Header header;
     std::string text;
     while (member.send(now(), header, text)) {
-      const std::string frame = header_frame(stamped(header), text);
+      const std::string frame = header_frame(stamped(header, options_.rank), text);
       std::vector<std::string_view> frames = {frame};
       if (!text.empty()) frames.push_back(text);
       transport.send(*scheduler, frames).IgnoreError();  // of an end there is silence, or a `lost`

@@ -1,4 +1,4 @@
-// Process: what a member of a job does beside its program: it speaks with the scheduler, serves its share of the chunks, and works for its
+// Process: what a member of a job does beside its program: it speaks with the scheduler, serves its share of the chunks, adds up for its machine, and works for its
 // program, each on a thread of its own. The machines (member.h, server.h, worker.h) decide; here they are given threads, clocks and sockets.
 //
 // Invariants
@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,7 +30,8 @@ struct ProcessOptions {
   uint64_t job = 0;
   uint32_t rank = 0, size = 1;
   std::string scheduler;  // its address
-  std::string listen;     // where the server listens: "tcp://127.0.0.1:0"
+  std::string listen;     // where its servers listen: "tcp://127.0.0.1:0"
+  std::string machine;    // those that name the same one add their contributions up before they leave it (machines.h); empty: by itself
   std::string state;      // the server's state file, if the job waits for its dead; empty: it does not
   bool state_stays = false;  // when the job is over, too: its launcher removes it
   Predecessors before = {};  // whose state the server takes over
@@ -101,7 +103,10 @@ class Process {
     const char* what = nullptr;  // "a push"
     uint64_t number = 0;  // of a key, or a barrier
   };
+  class Clients;
+  class Servers;
   class Serving;
+  class Level1;
   class Working;
 
   explicit Process(const ProcessOptions& options);
@@ -116,13 +121,17 @@ class Process {
   void wake_all();
   absl::StatusOr<std::unique_ptr<Transport>> data_endpoint() const;
   absl::StatusOr<std::string> start_serving(uint32_t server, const Update& update);
-  Header stamped(Header header) const;
+  absl::StatusOr<std::string> start_level1();
+  // Where all members are, by rank, once they have told; from then on the plan knows who shares a machine. Nothing: the job has failed before.
+  std::optional<std::vector<std::string>> wait_for_places();
+  WorkerOptions worker_options() const;
+  Header stamped(Header header, uint32_t sender) const;
   // Does a pull bring the very step that it asks for? (server.h, invariant 6)
   bool is_exact() const { return !options_.state.empty() && options_.worker.consistency == Consistency(); }
 
   const ProcessOptions options_;
   const uint64_t incarnation_;
-  CommunicationPlan plan_;
+  CommunicationPlan plan_;  // its machines are set with places_, before any other thread reads it
 
   std::atomic<uint64_t> step_{0};  // the last that has begun; relaxed: it is for messages alone
   std::atomic<uint64_t> sent_{0}, received_{0}, again_{0}, staleness_{0}, pushes_{0}, values_{0}, shared_{0};  // see Traffic; relaxed: they are for reports alone
@@ -136,13 +145,15 @@ class Process {
   Asked last_;             // of them
   std::vector<std::function<void(Member&)>> asked_;  // of the member
   std::vector<Order> orders_;                        // of the worker
+  std::vector<std::string> places_;                  // of all members, by rank; empty: not known yet
 
   Moves moves_;  // the control thread's
 
   std::unique_ptr<Transport> control_transport_;
   std::unique_ptr<Serving> serving_;  // null: others hold the values
+  std::unique_ptr<Level1> level1_;    // null: what its worker contributes goes to those who hold values
   std::unique_ptr<Working> working_;
-  std::thread control_thread_, server_thread_, worker_thread_;
+  std::thread control_thread_, server_thread_, level1_thread_, worker_thread_;
 };
 
 }  // namespace mxc::kv

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/kv/level1_server.h"
 #include "runtime/kv/process.h"
+#include "runtime/kv/process_connections.h"
 
 namespace mxc::kv {
 
@@ -17,7 +19,7 @@ namespace mxc::kv {
 class Process::Serving {
  public:
   // `number`: of the server. `state`: null if the server is to forget all when it dies.
-  Serving(Process& process, uint32_t number, std::unique_ptr<Transport> transport, const Update& update, std::unique_ptr<ServerState> state);
+  Serving(Process& process, uint32_t number, std::unique_ptr<Transport> transport, Update update, std::unique_ptr<ServerState> state);
   void run();
   void wake() { transport_->wake(); }
   // A key that is being updated; -1: none is. From any thread.
@@ -28,22 +30,35 @@ class Process::Serving {
   }
 
  private:
+  bool begin();
   void take(Arrival& arrival);
-  void open(Peer peer, const Header& header);
-  void refuse(Peer peer, const std::string& why);
-  void answer(Peer peer, const Header& header, std::string_view payload);
+
+  Process& process_;
+  const uint32_t number_;
+  const std::unique_ptr<Transport> transport_;
+  const Update update_;
+  const std::unique_ptr<ServerState> state_;  // or null
+  std::atomic<int64_t> updated_key_{-1};      // relaxed: it is for messages, and orders nothing
+  std::optional<Server> server_;              // once all members are known, and so is what follows
+  std::optional<Clients> clients_;
+};
+
+// Adds up what the processes of its machine contribute, and brings them values. It ends at once if there are no others.
+class Process::Level1 {
+ public:
+  Level1(Process& process, std::unique_ptr<Transport> transport);
+  void run();
+  void wake() { transport_->wake(); }
+
+ private:
+  bool begin();
+  void take(Arrival& arrival);
 
   Process& process_;
   const std::unique_ptr<Transport> transport_;
-  const Limits limits_;
-  const std::unique_ptr<ServerState> state_;  // or null
-  std::atomic<int64_t> updated_key_{-1};      // relaxed: it is for messages, and orders nothing
-  Server server_;
-  struct Client {
-    Peer peer = 0;
-    uint64_t incarnation = 0;
-  };
-  std::map<uint32_t, Client> clients_;  // by rank
+  std::optional<Level1Server> server_;  // once all members are known, and so is what follows
+  std::optional<Clients> clients_;
+  std::optional<Servers> servers_;
 };
 
 // Carries out the program's orders.
@@ -68,14 +83,12 @@ class Process::Working {
     std::string value;
   };
 
+  void begin();
   void take_orders();
   void carry_out(Order order);
   bool push(const Order& order);
   void pull(Order order);
-  void connect(const std::vector<std::string>& addresses);
-  void count(std::atomic<uint64_t>& bytes, Peer peer, size_t more);
-  void send();
-  void take(const Arrival& arrival);
+  void take(Arrival& arrival);
   bool keeps_copy(uint32_t chunk) const;
   absl::StatusOr<std::string_view> brought_up_to_date(const Pulled& pulled);
   void deliver(const Pulled& pulled);
@@ -86,11 +99,9 @@ class Process::Working {
 
   Process& process_;
   const std::unique_ptr<Transport> transport_;
-  const Limits limits_;
-  Worker worker_;
-  std::map<Peer, uint32_t> server_of_;
-  std::vector<Peer> peers_;    // of servers; empty: not known yet
-  std::vector<std::string> addresses_;
+  std::vector<std::string> initial_;  // for the servers; then empty
+  std::optional<Worker> worker_;      // once all members are known, and so is what follows
+  std::optional<Servers> servers_;
   std::deque<Order> waiting_;  // pushes for which there is no room yet, in order
   uint64_t next_ticket_ = 1;
   std::map<uint32_t, Copy> copies_;  // by chunk

@@ -27,27 +27,27 @@ const Piece& piece_of(const CommunicationPlan& plan, uint32_t chunk, uint32_t ke
 }  // namespace
 
 Process::Working::Working(Process& process, std::unique_ptr<Transport> transport, std::vector<std::string> initial)
-    : process_(process),
-      transport_(std::move(transport)),
-      limits_(process.plan_.limits(process.options_.job)),
-      worker_(process.plan_, [&] {
-        WorkerOptions options = process.options_.worker;
-        options.rank = process.options_.rank;
-        options.servers_return = !process.options_.state.empty();
-        return options;
-      }()),
-      bundled_pushes_(process.plan_) {
-  for (uint32_t chunk = 0; !initial.empty() && chunk < process.plan_.chunks.size(); ++chunk) {
-    std::string value(process.plan_.chunks[chunk].bytes, '\0');
-    for (const Piece& piece : process.plan_.chunks[chunk].pieces) {
-      const int64_t width = width_of(process.plan_, piece);
-      if (piece.count > 0) std::memcpy(value.data() + piece.at, initial[piece.key].data() + piece.first * width, static_cast<size_t>(piece.count * width));
+    : process_(process), transport_(std::move(transport)), initial_(std::move(initial)), bundled_pushes_(process.plan_) {}
+
+// Where contributions go is known when all members are.
+void Process::Working::begin() {
+  if (!process_.wait_for_places().has_value()) return;
+  const CommunicationPlan& plan = process_.plan_;
+  worker_.emplace(plan, process_.worker_options());
+  servers_.emplace(process_, *transport_, *worker_, process_.options_.rank);
+  for (uint32_t chunk = 0; !initial_.empty() && chunk < plan.chunks.size(); ++chunk) {
+    std::string value(plan.chunks[chunk].bytes, '\0');
+    for (const Piece& piece : plan.chunks[chunk].pieces) {
+      const int64_t width = width_of(plan, piece);
+      if (piece.count > 0) std::memcpy(value.data() + piece.at, initial_[piece.key].data() + piece.first * width, static_cast<size_t>(piece.count * width));
     }
-    worker_.init(chunk, std::move(value));
+    worker_->init(chunk, std::move(value));
   }
+  initial_ = {};
 }
 
 void Process::Working::run() {
+  begin();
   while (true) {
     absl::Status failure;
     {
@@ -56,15 +56,18 @@ void Process::Working::run() {
       failure = process_.failure_;
     }
     if (!failure.ok()) end_all(failure);
-    take_orders();
-    push_waiting();
-    send();
-    const absl::StatusOr<Arrival> arrival = transport_->receive(std::clamp(worker_.next_time() - now(), Duration(0), kLongest));
+    if (worker_.has_value()) {
+      take_orders();
+      push_waiting();
+      servers_->send();
+    }
+    const Duration most = worker_.has_value() ? worker_->next_time() - now() : kLongest;
+    absl::StatusOr<Arrival> arrival = transport_->receive(std::clamp(most, Duration(0), kLongest));
     if (!arrival.ok()) {
       process_.fail(arrival.status());
       break;
     }
-    take(*arrival);
+    if (worker_.has_value()) take(*arrival);
   }
   end_all(process_.status());
   transport_->close(kLastWords);
@@ -92,7 +95,7 @@ void Process::Working::take_orders() {
   {
     std::lock_guard lock(process_.mutex_);
     orders = std::exchange(process_.orders_, {});
-    const bool idle = orders.empty() && waiting_.empty() && pulls_.empty() && worker_.is_idle();
+    const bool idle = orders.empty() && waiting_.empty() && pulls_.empty() && worker_->is_idle();
     if (idle && !std::exchange(process_.idle_, true)) process_.changed_.notify_all();
   }
   for (Order& order : orders) carry_out(std::move(order));
@@ -106,9 +109,9 @@ void Process::Working::carry_out(Order order) {
     case Order::Kind::pull:
     case Order::Kind::ask: return pull(std::move(order));
     case Order::Kind::finish:
-      for (uint32_t chunk : process_.plan_.of_key[order.key]) worker_.finish(chunk, order.step);
+      for (uint32_t chunk : process_.plan_.of_key[order.key]) worker_->finish(chunk, order.step);
       return;
-    case Order::Kind::connect: return connect(order.addresses);
+    case Order::Kind::connect: return servers_->connect(order.addresses);
   }
 }
 
@@ -116,13 +119,13 @@ void Process::Working::carry_out(Order order) {
 bool Process::Working::push(const Order& order) {
   const CommunicationPlan& plan = process_.plan_;
   for (uint32_t chunk : plan.of_key[order.key])
-    if (!worker_.has_room(chunk, order.step)) return false;
+    if (!worker_->has_room(chunk, order.step)) return false;
   for (uint32_t chunk : plan.of_key[order.key]) {
     const Piece& piece = piece_of(plan, chunk, order.key);
     std::optional<BundledPushes::Whole> whole = bundled_pushes_.add(chunk, piece, order.step, order.parts, order.priority);
     if (!whole.has_value()) continue;
     for (uint32_t part = 0; part < whole->bytes.size(); ++part)
-      worker_.push(chunk, part, order.step, whole->weights[part], std::move(whole->bytes[part]), whole->priority);
+      worker_->push(chunk, part, order.step, whole->weights[part], std::move(whole->bytes[part]), whole->priority);
   }
   order.done(absl::OkStatus());
   return true;
@@ -142,7 +145,7 @@ void Process::Working::pull(Order order) {
     if (order.steps != nullptr) {
       const uint64_t ticket = next_ticket_++;
       pulls_[ticket].push_back({pulling, &piece});
-      worker_.ask(ticket, chunk);
+      worker_->ask(ticket, chunk);
       continue;
     }
     BundledPulls::Answer answer{nullptr, 0, next_ticket_, true};
@@ -155,7 +158,7 @@ void Process::Working::pull(Order order) {
     if (!answer.ask) continue;
     ++next_ticket_;
     const auto known = copies_.find(chunk);
-    worker_.pull(answer.ticket, chunk, order.step, known != copies_.end() && known->second.version + 1 == order.step);
+    worker_->pull(answer.ticket, chunk, order.step, known != copies_.end() && known->second.version + 1 == order.step);
   }
 }
 
@@ -215,61 +218,11 @@ void Process::Working::note_staleness(uint64_t step, uint64_t version) {
     process_.staleness_.store(step - version, std::memory_order_relaxed);
 }
 
-// Once all are known, and again when one has come back at another address.
-void Process::Working::connect(const std::vector<std::string>& addresses) {
-  const CommunicationPlan& plan = process_.plan_;
-  if (addresses.size() != static_cast<size_t>(plan.rules.workers))
-    return process_.fail(absl::InternalError("the scheduler knows of another number of members"));
-  const bool first = peers_.empty();
-  peers_.resize(static_cast<size_t>(plan.rules.servers));
-  addresses_.resize(peers_.size());
-  for (uint32_t server = 0; server < peers_.size(); ++server) {
-    const std::string& address = addresses[plan.rank_of_server(server)];
-    if (address == addresses_[server]) continue;
-    if (!first) {
-      transport_->drop(peers_[server]);
-      server_of_.erase(peers_[server]);
-      worker_.lost(server);
-    }
-    const absl::StatusOr<Peer> peer = transport_->connect(address);
-    if (!peer.ok()) return process_.fail(peer.status());
-    server_of_[*peer] = server;
-    peers_[server] = *peer;
-    addresses_[server] = address;
-  }
-}
-
-// Bytes that have been sent to a server, or received from it.
-void Process::Working::count(std::atomic<uint64_t>& bytes, Peer peer, size_t more) {
-  bytes.fetch_add(more, std::memory_order_relaxed);
-  if (transport_->shares_memory(peer)) process_.shared_.fetch_add(more, std::memory_order_relaxed);
-}
-
-void Process::Working::send() {
-  Request request;
-  while (!peers_.empty() && worker_.send(now(), request)) {
-    const std::string frame = header_frame(process_.stamped(request.header), request.payload);
-    std::vector<std::string_view> frames = {frame};
-    if (!request.payload.empty()) frames.push_back(request.payload);
-    const Peer peer = peers_[request.server];
-    count(process_.sent_, peer, frame.size() + request.payload.size());
-    process_.pushes_.fetch_add(request.header.type == Type::push ? 1 : 0, std::memory_order_relaxed);
-    process_.again_.fetch_add(request.again ? 1 : 0, std::memory_order_relaxed);
-    transport_->send(peer, frames).IgnoreError();  // said again until it is answered
-  }
-}
-
-void Process::Working::take(const Arrival& arrival) {
-  auto server = server_of_.find(arrival.peer);
-  if (server == server_of_.end()) return;
-  if (arrival.kind == Arrival::Kind::lost) return worker_.lost(server->second);
-  if (arrival.kind != Arrival::Kind::message) return;
-  const std::vector<std::string_view> frames(arrival.frames.begin(), arrival.frames.end());
-  for (std::string_view frame : frames) count(process_.received_, arrival.peer, frame.size());
-  const absl::StatusOr<Message> message = parse(frames, limits_);
-  if (!message.ok() || message->header.sender != process_.plan_.rank_of_server(server->second)) return;  // what a server owes it is asked for again
+void Process::Working::take(Arrival& arrival) {
+  const std::optional<Servers::Said> said = servers_->read(arrival);
+  if (!said.has_value()) return;
   std::vector<Pulled> pulled;
-  const absl::Status status = worker_.receive(server->second, *message, now(), pulled);
+  const absl::Status status = worker_->receive(said->server, said->message, now(), pulled);
   process_.values_.fetch_add(pulled.size(), std::memory_order_relaxed);
   for (const Pulled& one : pulled) deliver(one);
   if (status.code() == absl::StatusCode::kFailedPrecondition) process_.fail(status);

@@ -5,38 +5,44 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/kv/add.h"
 
 namespace mxc::kv {
 
-namespace {
+Reply reply_to(const Header& header, uint32_t worker, Type type, uint64_t step) {
+  Reply made{worker, {}, {}};
+  made.header.type = type;
+  made.header.chunk = header.chunk;
+  made.header.part = header.part;
+  made.header.step = step;
+  return made;
+}
 
 absl::Status broken(const Message& message, const char* what) {
   return absl::InvalidArgumentError(absl::StrCat(name_of(message.header.type), " of chunk ", message.header.chunk, ": ", what));
 }
 
-Reply reply(uint32_t worker, Type type, const Header& to, uint64_t step) {
-  Reply made{worker, {}, {}};
-  made.header.type = type;
-  made.header.chunk = to.chunk;
-  made.header.part = to.part;
-  made.header.step = step;
-  return made;
+namespace {
+
+// All, so that those who contribute nothing have numbers, too.
+std::shared_ptr<std::vector<std::vector<Node>>> parts_of_speakers(const CommunicationPlan& plan, uint32_t chunk) {
+  auto parts = std::make_shared<std::vector<std::vector<Node>>>();
+  for (uint32_t speaker = 0; speaker < plan.speakers(); ++speaker) parts->push_back(plan.parts_of_speaker(chunk, speaker));
+  return parts;
 }
 
 }  // namespace
 
 Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency& consistency, Update update, ServerState* state)
     : plan_(plan), consistency_(consistency), update_(std::move(update)), state_(state) {
-  const PlanRules& rules = plan.rules;
-  for (int64_t worker = 0; worker < rules.workers; ++worker)
-    parts_.push_back(plan.parts_of_worker(worker));
+  std::shared_ptr<const Parts> parts;
   for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     if (plan.chunks[chunk].server != number) continue;
     ChunkState& state = chunks_[chunk];
+    if (parts == nullptr || !plan.machines.empty()) parts = parts_of_speakers(plan, chunk);
+    state.parts = parts;
     state.value.resize(plan.chunks[chunk].bytes);
-    state.finished_from.assign(static_cast<size_t>(rules.workers), kNever);
-    state.applied.assign(static_cast<size_t>(rules.workers), 0);
+    for (const std::vector<Node>& of_speaker : *parts) state.finished_from.push_back(of_speaker.empty() ? 0 : kNever);
+    state.applied.assign(parts->size(), 0);
     for (uint32_t beside : plan.chunks[chunk].beside) main_of_[beside] = chunk;
   }
   if (state_ != nullptr) restore();
@@ -76,8 +82,8 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
   const Header& header = message.header;
   auto found = chunks_.find(header.chunk);
   if (found == chunks_.end()) return broken(message, "it lies on another server");
-  if (worker >= parts_.size()) return broken(message, "there is no such worker");
   ChunkState& chunk = found->second;
+  if (worker >= chunk.parts->size()) return broken(message, "there is no such worker");
   switch (header.type) {
     case Type::init: return init(worker, message, replies);
     case Type::push: {
@@ -85,11 +91,11 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       return advance(header.chunk, worker, replies);
     }
     case Type::probe: {
-      if (header.part >= parts_[worker].size()) return broken(message, "the worker has no such part");
+      if (header.part >= (*chunk.parts)[worker].size()) return broken(message, "the worker has no such part");
       auto step = chunk.steps.find(header.step);
       const bool kept = step != chunk.steps.end() && step->second.contributions.contains({worker, header.part});
       const Type answer = header.step <= committed_of(chunk, worker) ? Type::committed : kept ? Type::received : Type::missing;
-      replies.push_back(reply(worker, answer, header, header.step));
+      replies.push_back(reply_to(header, worker, answer, header.step));
       return absl::OkStatus();
     }
     case Type::pull: {
@@ -101,14 +107,14 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
       return absl::OkStatus();
     }
     case Type::ask: {
-      Reply made = reply(worker, Type::version, header, chunk.version);
+      Reply made = reply_to(header, worker, Type::version, chunk.version);
       made.header.sequence = header.sequence;
       replies.push_back(made);
       return absl::OkStatus();
     }
     case Type::finish:
       finish(worker, header);
-      replies.push_back(reply(worker, Type::finished, header, header.step));
+      replies.push_back(reply_to(header, worker, Type::finished, header.step));
       return advance(counted_by(header.chunk), worker, replies);
     default: return broken(message, "servers take no such messages");
   }
@@ -117,13 +123,13 @@ absl::Status Server::receive(uint32_t worker, const Message& message, std::vecto
 absl::Status Server::init(uint32_t worker, const Message& message, std::vector<Reply>& replies) {
   const uint32_t number = message.header.chunk;
   ChunkState& chunk = chunks_.at(number);
-  replies.push_back(reply(worker, Type::initialised, message.header, 0));
+  replies.push_back(reply_to(message.header, worker, Type::initialised, 0));
   if (chunk.initialised) return absl::OkStatus();
   std::copy(message.payload.begin(), message.payload.end(), chunk.value.begin());
   chunk.initialised = true;
   keep(number);
   // What has come before it.
-  for (uint32_t any = 0; any < parts_.size(); ++any)
+  for (uint32_t any = 0; any < chunk.parts->size(); ++any)
     if (absl::Status status = advance(counted_by(number), any, replies); !status.ok()) return status;
   answer_pulls(number, replies);
   return absl::OkStatus();
@@ -152,10 +158,10 @@ uint64_t Server::committed_of(const ChunkState& chunk, uint32_t worker) const {
 absl::Status Server::push(uint32_t worker, const Message& message, std::vector<Reply>& replies) {
   const Header& header = message.header;
   ChunkState& chunk = chunks_.at(header.chunk);
-  if (header.part >= parts_[worker].size()) return broken(message, "the worker has no such part");
+  if (header.part >= (*chunk.parts)[worker].size()) return broken(message, "the worker has no such part");
   const uint64_t committed = committed_of(chunk, worker);
   if (header.step <= committed) {
-    replies.push_back(reply(worker, Type::committed, header, header.step));
+    replies.push_back(reply_to(header, worker, Type::committed, header.step));
     return absl::OkStatus();
   }
   if (header.step > committed + consistency_.window()) return broken(message, "no worker may be so far ahead");
@@ -177,7 +183,7 @@ absl::Status Server::push(uint32_t worker, const Message& message, std::vector<R
     place->second = {std::move(bytes), header.weight};
     if (all_there(chunk, worker, header.step)) --step.awaited;
   }
-  replies.push_back(reply(worker, Type::received, header, header.step));
+  replies.push_back(reply_to(header, worker, Type::received, header.step));
   return absl::OkStatus();
 }
 
@@ -187,10 +193,10 @@ Server::Collected& Server::collected(ChunkState& chunk, uint64_t step) {
   return place->second;
 }
 
-bool Server::all_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const {
+bool Server::all_there(const ChunkState& chunk, uint32_t worker, uint64_t step) {
   auto found = chunk.steps.find(step);
   if (found == chunk.steps.end()) return false;
-  for (uint32_t part = 0; part < parts_[worker].size(); ++part) {
+  for (uint32_t part = 0; part < (*chunk.parts)[worker].size(); ++part) {
     if (!found->second.contributions.contains({worker, part})) return false;
   }
   return true;
@@ -208,10 +214,12 @@ absl::Status Server::advance(uint32_t number, uint32_t worker, std::vector<Reply
   return consistency_.is_async() ? advance_alone(number, worker, replies) : advance_all(number, replies);
 }
 
-void Server::add_parts(Collected& collected, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to) const {
-  for (uint32_t part = 0; part < parts_[worker].size(); ++part) {
-    auto found = collected.contributions.find({worker, part});
-    if (found != collected.contributions.end()) to.push_back({parts_[worker][part], &found->second});
+void Server::add_parts(ChunkState& chunk, uint64_t step, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to) {
+  const std::vector<Node>& parts = (*chunk.parts)[worker];
+  Contributions& contributions = chunk.steps.at(step).contributions;
+  for (uint32_t part = 0; part < parts.size(); ++part) {
+    auto found = contributions.find({worker, part});
+    if (found != contributions.end()) to.push_back({parts[part], &found->second});
   }
 }
 
@@ -221,14 +229,14 @@ absl::Status Server::advance_all(uint32_t number, std::vector<Reply>& replies) {
   if (!next_step_is_there(chunk)) return absl::OkStatus();
   Header header;
   header.chunk = number;
-  const auto workers = static_cast<uint32_t>(parts_.size());
+  const auto workers = static_cast<uint32_t>(chunk.parts->size());
   do {
     const uint64_t step = chunk.version + 1;
     std::vector<std::pair<Node, Contribution*>> contributions;
-    for (uint32_t worker = 0; worker < workers; ++worker) add_parts(chunk.steps.at(step), worker, contributions);
+    for (uint32_t worker = 0; worker < workers; ++worker) add_parts(chunk, step, worker, contributions);
     if (absl::Status status = commit(number, step, std::move(contributions)); !status.ok()) return status;
     for (uint32_t worker = 0; worker < workers; ++worker) {
-      if (all_there(chunk, worker, step)) replies.push_back(reply(worker, Type::committed, header, step));
+      if (!(*chunk.parts)[worker].empty() && all_there(chunk, worker, step)) replies.push_back(reply_to(header, worker, Type::committed, step));
     }
     forget(chunk, step, 0, true);
   } while (next_step_is_there(chunk));
@@ -244,10 +252,10 @@ absl::Status Server::advance_alone(uint32_t number, uint32_t worker, std::vector
   header.chunk = number;
   for (uint64_t step; all_there(chunk, worker, step = chunk.applied[worker] + 1);) {
     std::vector<std::pair<Node, Contribution*>> contributions;
-    add_parts(chunk.steps.at(step), worker, contributions);
+    add_parts(chunk, step, worker, contributions);
     if (absl::Status status = commit(number, chunk.version + 1, std::move(contributions)); !status.ok()) return status;
     chunk.applied[worker] = step;
-    replies.push_back(reply(worker, Type::committed, header, step));
+    replies.push_back(reply_to(header, worker, Type::committed, step));
     forget(chunk, step, worker, false);
   }
   answer_pull(number, worker, replies);
@@ -258,28 +266,14 @@ absl::Status Server::advance_alone(uint32_t number, uint32_t worker, std::vector
 absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions) {
   ChunkState& chunk = chunks_.at(number);
   const Chunk& planned = plan_.chunks[number];
-  uint64_t weight = 0;
-  std::map<std::pair<int64_t, int64_t>, std::optional<Contribution*>> given;
-  // Parts of workers that contribute nothing are known too: they hold nothing.
-  for (const std::vector<Node>& parts : parts_)
-    for (Node part : parts) given[{part.first, part.end}] = std::nullopt;
-  for (auto& [part, contribution] : contributions) {
-    if (contribution->weight == 0) continue;
-    given[{part.first, part.end}] = contribution;
-    weight += contribution->weight;
-  }
-  auto known = [&](Node node) -> const std::optional<Contribution*>* {
-    auto found = given.find({node.first, node.end});
-    return found == given.end() ? nullptr : &found->second;
-  };
-  auto add = [&](Contribution* left, Contribution* right) {
-    add_into(planned.dtype, left->bytes, right->bytes);
-    return left;
-  };
+  Summands summands;
+  // Parts of workers that contribute nothing are known too.
+  for (const std::vector<Node>& parts : *chunk.parts)
+    for (Node part : parts) summands.add(part, nullptr);
+  for (auto& [part, contribution] : contributions) summands.add(part, contribution);
   chunk.difference.clear();
-  const std::optional<Contribution*> sum = sum_of<Contribution*>({0, plan_.rules.shards}, known, add);
-  if (sum.has_value()) {
-    Step made{number, step, weight, (*sum)->bytes, chunk.value};
+  if (const Contribution* sum = summands.sum({0, plan_.rules.shards}, planned.dtype)) {
+    Step made{number, step, sum->weight, sum->bytes, chunk.value};
     for (uint32_t beside : planned.beside) made.beside.push_back(chunks_.at(beside).value);
     made.difference = &chunk.difference;
     if (absl::Status status = update_(made); !status.ok()) return status;
@@ -335,7 +329,7 @@ void Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
 std::vector<uint32_t> Server::awaited(uint32_t number) const {
   const ChunkState& chunk = chunks_.at(number);
   std::vector<uint32_t> ranks;
-  for (uint32_t worker = 0; worker < parts_.size(); ++worker) {
+  for (uint32_t worker = 0; worker < chunk.parts->size(); ++worker) {
     const uint64_t step = committed_of(chunk, worker) + 1;
     if (chunk.finished_from[worker] > step && !all_there(chunk, worker, step)) ranks.push_back(worker);
   }

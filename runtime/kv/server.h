@@ -5,6 +5,8 @@
 // comes again it is answered and not kept. When all of a step are there, in whatever order they came, they are added by the tree over shards
 // and the value is updated: that step is committed, its workers are told, and contributions to it are answered with `committed` ever after.
 //
+// Its workers are the speakers of the plan: those that contribute to a chunk; others of the job may ask for its value alone.
+//
 // Invariants
 // 1. version(chunk) steps are committed, in order, each once; none before the chunk and what lies beside it have their first values.
 // 2. What is kept belongs to steps in (version, version + window]; so memory is bounded by the plan.
@@ -19,12 +21,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "runtime/kv/consistency.h"
+#include "runtime/kv/contributions.h"
 #include "runtime/kv/plan.h"
 #include "runtime/kv/server_state.h"
 #include "runtime/kv/tree.h"
@@ -38,6 +42,11 @@ struct Reply {
   Header header;  // job, epoch, sender and incarnation are whoever's who sends it
   std::string_view payload;
 };
+
+// The answer to a message about a chunk, and one of its parts, without a payload.
+Reply reply_to(const Header& header, uint32_t worker, Type type, uint64_t step);
+// The error of a message that breaks the protocol.
+absl::Status broken(const Message& message, const char* what);
 
 // The sum of a step's contributions, which weigh `weight` together, for a chunk; and its value, which is to be changed, with those of the chunks
 // that lie beside it (plan.h).
@@ -76,12 +85,6 @@ class Server {
 
  private:
   static constexpr uint64_t kNever = UINT64_MAX;
-  struct Contribution {
-    std::string bytes;
-    uint32_t weight = 0;
-  };
-  // By worker and part; not there: not come yet.
-  using Contributions = std::map<std::pair<uint32_t, uint32_t>, Contribution>;
   struct Collected {
     Contributions contributions;
     uint32_t awaited = 0;  // workers that have not finished before it and of which a part has not come
@@ -90,7 +93,9 @@ class Server {
     uint64_t step = 0, sequence = 0;
     bool has_before = false;  // the version before
   };
+  using Parts = std::vector<std::vector<Node>>;  // of each speaker (plan.h)
   struct ChunkState {
+    std::shared_ptr<const Parts> parts;
     bool initialised = false;
     uint64_t version = 0;
     std::string value;
@@ -102,15 +107,15 @@ class Server {
   };
 
   uint64_t committed_of(const ChunkState& chunk, uint32_t worker) const;
-  bool all_there(const ChunkState& chunk, uint32_t worker, uint64_t step) const;
+  static bool all_there(const ChunkState& chunk, uint32_t worker, uint64_t step);
   absl::Status init(uint32_t worker, const Message& message, std::vector<Reply>& replies);
   absl::Status push(uint32_t worker, const Message& message, std::vector<Reply>& replies);
   void finish(uint32_t worker, const Header& header);
-  Collected& collected(ChunkState& chunk, uint64_t step);
+  static Collected& collected(ChunkState& chunk, uint64_t step);
   absl::Status advance(uint32_t number, uint32_t worker, std::vector<Reply>& replies);
   absl::Status advance_all(uint32_t number, std::vector<Reply>& replies);
   absl::Status advance_alone(uint32_t number, uint32_t worker, std::vector<Reply>& replies);
-  void add_parts(Collected& collected, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to) const;
+  static void add_parts(ChunkState& chunk, uint64_t step, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to);
   bool next_step_is_there(const ChunkState& chunk) const;
   bool is_ready(uint32_t number) const;
   absl::Status commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions);
@@ -126,7 +131,6 @@ class Server {
   const Consistency consistency_;
   const Update update_;
   ServerState* const state_;  // or null
-  std::vector<std::vector<Node>> parts_;  // of each worker
   std::map<uint32_t, ChunkState> chunks_;
   std::map<uint32_t, uint32_t> main_of_;  // of chunks that lie beside others: these
   int64_t kept_bytes_ = 0;

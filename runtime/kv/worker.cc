@@ -23,13 +23,16 @@ Worker::Worker(const CommunicationPlan& plan, const WorkerOptions& options)
     : plan_(plan),
       options_(options),
       credit_(options.credit / std::max<int64_t>(1, plan.rules.servers - (plan.server_of_rank(options.rank) ? 1 : 0))),
-      servers_(static_cast<size_t>(plan.rules.servers)),
+      servers_(plan.servers()),
       committed_(plan.chunks.size()),
       uncommitted_(plan.chunks.size()) {
-  for (uint32_t server = 0; server < servers_.size(); ++server) ask_to_open(server);
+  for (uint32_t server = 0; server < plan.rules.servers; ++server) ask_to_open(server);
+  for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
+    if (plan.is_level1(server_for(chunk))) ask_to_open(server_for(chunk));
 }
 
 void Worker::ask_to_open(uint32_t server) {
+  servers_[server].is_used = true;
   Pending open;
   open.header.type = Type::open;
   open.header.step = plan_.hash;
@@ -57,7 +60,7 @@ void Worker::push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight,
   push.header.weight = weight;
   push.header.codec = plan_.chunks[chunk].packed == 0 || bytes.empty() ? 0 : 1;
   push.payload = std::move(bytes);
-  push.server = plan_.chunks[chunk].server;
+  push.server = server_for(chunk);
   push.priority = priority;
   uncommitted_[chunk].insert(step);
   add({Kind::push, chunk, part, step}, std::move(push));
@@ -70,7 +73,7 @@ void Worker::pull(uint64_t ticket, uint32_t chunk, uint64_t step, bool has_befor
   pull.header.step = options_.consistency.version_for(step);
   pull.header.sequence = ticket;
   pull.header.weight = has_before ? 1 : 0;
-  pull.server = plan_.chunks[chunk].server;
+  pull.server = server_for(chunk);
   pull.priority = kLight;
   add({Kind::pull, chunk, 0, ticket}, std::move(pull));
 }
@@ -90,7 +93,7 @@ void Worker::finish(uint32_t chunk, uint64_t step) {
   finish.header.type = Type::finish;
   finish.header.chunk = chunk;
   finish.header.step = step;
-  finish.server = plan_.chunks[chunk].server;
+  finish.server = server_for(chunk);
   finish.priority = kLight;
   add({Kind::finish, chunk, 0, 0}, std::move(finish));
 }
@@ -154,7 +157,7 @@ void Worker::arm(const Id& id, Pending& pending, Time now) {
 absl::Status Worker::receive(uint32_t server, const Message& message, Time now, std::vector<Pulled>& pulled) {
   const Header& header = message.header;
   servers_[server].heard = now;
-  auto from_elsewhere = [&] { return plan_.chunks[header.chunk].server != server; };
+  auto from_elsewhere = [&] { return plan_.chunks[header.chunk].server != server && server_for(header.chunk) != server; };
   const Id push = {Kind::push, header.chunk, header.part, header.step};
   switch (header.type) {
     case Type::opened:
@@ -221,7 +224,7 @@ void Worker::committed(const Header& header) {
 
 void Worker::check_commits(uint32_t server) {
   for (uint32_t chunk = 0; chunk < plan_.chunks.size(); ++chunk) {
-    if (plan_.chunks[chunk].server != server || committed_[chunk] == 0) continue;
+    if (server_for(chunk) != server || committed_[chunk] == 0) continue;
     Pending check;
     check.header.type = Type::probe;
     check.header.chunk = chunk;

@@ -7,6 +7,8 @@
 // order wait for each other for ever.) Credit is small: what is handed to TCP can be overtaken by nothing, and TCP shares links unevenly, and loses
 // packets, where several machines send each other much at once.
 //
+// Contributions to a chunk and pulls go to the server that the plan has for this worker, of level 1 or 2; first values and questions to that of level 2.
+//
 // Invariants
 // 1. Every request (open, init, push, pull, finish) is said again until it is answered: when its server has been silent for `patience`, then
 //    after twice as long each time. What fills a slow link if it is said again, `init` and what answers a `pull`, gets 16 times the patience.
@@ -40,6 +42,7 @@ struct WorkerOptions {
   int64_t credit = 512 << 10;  // bytes to all servers on other machines together, an equal share each; a chunk that is larger travels alone
   Duration patience = std::chrono::seconds(1), most_patience = std::chrono::seconds(16);
   bool servers_return = false;  // after their death, with what they have committed
+  bool for_machine = false;     // it is that of a server of level 1 (machines.h), and speaks to those of level 2
 };
 
 // A message to a server. The payload lives until the machine is called again.
@@ -74,6 +77,8 @@ class Worker {
   void pull(uint64_t ticket, uint32_t chunk, uint64_t step, bool has_before = false);
   // How many steps the value has; answered at once. The ticket is the caller's.
   void ask(uint64_t ticket, uint32_t chunk);
+  // The pull is not wanted any more.
+  void give_up(uint64_t ticket, uint32_t chunk) { answered({Kind::pull, chunk, 0, ticket}); }
   // Nothing is pushed to this chunk from `step` on.
   void finish(uint32_t chunk, uint64_t step);
 
@@ -93,6 +98,8 @@ class Worker {
   // When `send` has something to say again, at the latest.
   Time next_time() const;
 
+  // Has it anything to do with this server?
+  bool speaks_to(uint32_t server) const { return servers_[server].is_used; }
   // Credit of a server that is taken.
   int64_t bytes_on_the_way(uint32_t server) const { return servers_[server].on_the_way; }
 
@@ -120,12 +127,15 @@ class Worker {
     int64_t charged = 0;  // credit it has taken
   };
   struct ServerState {
-    bool open = false;
+    bool open = false, is_used = false;
     int64_t on_the_way = 0;
     Time heard = std::chrono::hours(-1);  // its last message
     std::set<std::tuple<int32_t, uint64_t, Id>> queue;  // (-turn, order): to be sent now
   };
 
+  uint32_t server_for(uint32_t chunk) const {
+    return options_.for_machine ? plan_.chunks[chunk].server : plan_.server_for(chunk, options_.rank);
+  }
   void add(const Id& id, Pending pending);
   void ask_to_open(uint32_t server);
   Duration patience_with(const Id& id) const;

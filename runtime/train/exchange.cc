@@ -130,6 +130,7 @@ absl::StatusOr<std::unique_ptr<Exchange>> join_exchange(const Job& job) {
   kv::keep_role();
   auto options = kv::process_options(*job.identity, job.consistency, job.shared_memory, job.transport);
   if (!options.ok()) return options.status();
+  options->machine = job.machine;
   auto process = kv::Process::start(*options);
   if (!process.ok()) return process.status();
   return std::make_unique<JobExchange>(*std::move(process), job);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kv/kind.h"
+#include "runtime/kv/machine_sums.h"
 
 namespace mxc::train {
 
@@ -72,6 +73,10 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
     return absl::InvalidArgumentError(
         absl::StrCat("--kvstore ", kind, ": the job was launched with --on-death=", kv::on_death(**identity), ", which is for dist_sync"));
   }
+  auto machine = kv::machine_to_add_in({options.machine_sums, job.consistency.is_async(), job.compression.is_on(), identity->has_value() && (*identity)->waits,
+                                        job.shared_memory, job.transport});
+  if (!machine.ok()) return absl::InvalidArgumentError(absl::StrCat("--machine-sums ", machine.status().message()));
+  job.machine = *std::move(machine);
   if (job.shards > 0 && job.shards < job.size) {
     return absl::InvalidArgumentError(absl::StrCat("--shards ", job.shards, ": there are ", job.size, " processes, and each has at least one shard"));
   }

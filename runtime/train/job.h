@@ -20,6 +20,7 @@ struct Job {
   int64_t servers = 1;  // processes that hold parameters
   kv::Consistency consistency = {};
   bool shared_memory = true;  // between processes of one machine
+  std::string machine;  // whose processes add up before anything leaves it; empty: this one is by itself (kv/machine_sums.h)
   std::string transport;  // see kv/data_transport.h
   kv::Compression compression = {};  // asked for
   std::optional<kv::Identity> identity;  // none: this process is alone

@@ -141,6 +141,12 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
           "whether arrays between processes of one machine go through its memory: on (the default) or off")
       ->check(CLI::IsMember({"on", "off"}).description(""))
       ->type_name("on|off");
+  verb->add_option_function<std::string>(
+          "--machine-sums", [options](const std::string& word) { options->machine_sums = word; },
+          "whether the processes of a machine add up their gradients before these leave it, and bring values once for all of them: auto (the default), where the "
+          "job can; on, or end with an error; or off")
+      ->check(CLI::IsMember({"auto", "on", "off"}).description(""))
+      ->type_name("auto|on|off");
   add_integer<uint64_t>(verb, "--seed", 0, std::numeric_limits<uint64_t>::max(), &options->seed,
                         "of the initial parameters, the order of the samples and random operators (default 0)");
   verb->add_option(

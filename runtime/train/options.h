@@ -30,6 +30,7 @@ struct Options {
   int64_t shards = 0;   // of a step; 0: not said
   int64_t servers = 0;  // of the job; 0: not said
   bool shared_memory = true;
+  std::string machine_sums;  // see kv/machine_sums.h
   std::string local;    // the model of level 1; empty: not said
   std::string compress; // of what shards contribute; empty: not said
   std::optional<int64_t> epochs, warmup;

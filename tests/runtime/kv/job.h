@@ -25,6 +25,7 @@ struct JobSetting {
   bool whole_keys = false;
   int64_t servers = 0;  // 0: all workers
   Endpoints endpoints = in_process();
+  std::vector<std::string> machines = {};  // of the workers; empty: each is by itself
   Duration silence = std::chrono::seconds(30);  // machines that run tests are busy
 };
 
@@ -54,6 +55,7 @@ inline std::vector<std::string> run_job(const JobSetting& setting, const Program
       options.size = setting.workers;
       options.scheduler = options.member.scheduler = where;
       options.listen = "tcp://127.0.0.1:*";
+      if (!setting.machines.empty()) options.machine = setting.machines[rank];
       options.member.who = "host test, process " + std::to_string(rank);
       options.member.silence = setting.silence;
       options.member.beat = std::chrono::milliseconds(50);

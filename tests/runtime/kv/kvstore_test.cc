@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "absl/strings/str_join.h"
 #include "runtime/engine/default_engine.h"
 #include "runtime/ndarray/array.h"
 #include "tests/runtime/kv/job.h"
@@ -169,6 +170,26 @@ TEST(KVStore, OverTcpWithKeys) { expect_bits_of_one({.workers = 2, .shards = 4, 
 TEST(KVStore, ThroughSharedMemory) {
   expect_bits_of_one({.workers = 3, .shards = 4, .endpoints = test::shared_memory()});
   expect_bits_of_one({.workers = 2, .shards = 2, .endpoints = test::shared_memory(2 << 20)});
+}
+
+// Processes of a machine add up what they contribute before it leaves: in ranges of ranks, mixed, and with parts of the tree that no machine has whole.
+TEST(KVStore, MachinesHaveTheBitsOfOneProcess) {
+  const std::vector<std::vector<std::string>> layouts = {{"a", "a", "b", "b"}, {"a", "b", "a", "b"}, {"a", "a", "a", "b"}, {"a", "b", "b", ""}, {"a", "a", "a", "a"}};
+  for (const std::vector<std::string>& machines : layouts) {
+    SCOPED_TRACE(absl::StrJoin(machines, " "));
+    for (int64_t shards : {4, 7, 8}) expect_bits_of_one({.workers = 4, .shards = shards, .machines = machines});
+  }
+  expect_bits_of_one({.workers = 4, .shards = 8, .kind = "dist_bounded:0", .servers = 1, .machines = layouts[0]});
+  expect_bits_of_one({.workers = 4, .shards = 8, .compress = "2bit", .machines = layouts[0]});
+  expect_bits_of_one({.workers = 4, .shards = 4, .endpoints = test::shared_memory(), .machines = layouts[0]});
+  expect_bits_of_one({.workers = 6, .shards = 9, .servers = 2, .machines = {"a", "a", "b", "b", "c", "c"}});
+}
+
+TEST(KVStore, MachinesSurviveALossyNetwork) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const test::Endpoints endpoints = test::in_process({.seed = seed, .drop = 30, .duplicate = 50, .delay = 100});
+    expect_bits_of_one({.workers = 4, .shards = 5, .endpoints = endpoints, .machines = {"a", "a", "b", "b"}});
+  }
 }
 
 // An updater that looks at a norm: of a key that would be cut otherwise.
