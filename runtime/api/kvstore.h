@@ -83,7 +83,7 @@ class KVStore {
   static constexpr int kByOrder = std::numeric_limits<int>::min();
 
   // In a job, all processes create a store of the same kind and call the same things. Does not wait for the others.
-  // Throws: there is no such kind, compression or transport; the launcher's variables contradict each other; fewer shards than workers; more servers than workers.
+  // Throws: there is no such kind, compression or transport; machine_sums are asked for, and cannot be; the launcher's variables contradict each other; fewer shards than workers; more servers than workers.
   static KVStore create(const std::string& kind = "local", const KVStoreOptions& options = {}, Here here = Here::current());
 
   // Names a key and gives it its first value: that of rank 0. All keys are initialised before the first push or pull, in the same order

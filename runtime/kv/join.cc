@@ -109,6 +109,23 @@ absl::StatusOr<Found> find(const Identity& identity, const std::string& transpor
   return identity.meeting.empty() ? be_told_by_mpi(identity, transport) : meet(identity);
 }
 
+// Makes endpoints that go through memory where they can, and over this network where they cannot.
+std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> near_and_far(const ZeroMqOptions& network, bool shared_memory, uint32_t size) {
+  return [network, shared_memory, size](int64_t largest) {
+    MemoryTransportOptions near;
+    near.on = shared_memory;
+    near.largest_frame = largest;
+    near.capacity = memory_capacity(size);
+    near.other = [network, largest](int descriptor) {
+      ZeroMqOptions of_this = network;
+      of_this.largest_frame = largest;
+      of_this.also = descriptor;
+      return make_zeromq_transport(of_this);
+    };
+    return make_memory_transport(near);
+  };
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> listening_address(const std::string& scheduler, const std::string& keys_file, bool insecure) {
@@ -155,19 +172,9 @@ absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const C
   const absl::StatusOr<const ZeroMq*> zmq = ZeroMq::load();
   if (!zmq.ok()) return zmq.status();
   network.context = std::make_shared<ZeroMqContext>(**zmq, kDataThreads);
-  options.data_endpoint = [network, shared_memory, size = identity.size](int64_t largest) {
-    MemoryTransportOptions near;
-    near.on = shared_memory;
-    near.largest_frame = largest;
-    near.capacity = memory_capacity(size);
-    near.other = [network, largest](int descriptor) {
-      ZeroMqOptions of_this = network;
-      of_this.largest_frame = largest;
-      of_this.also = descriptor;
-      return make_zeromq_transport(of_this);
-    };
-    return make_memory_transport(near);
-  };
+  options.data_endpoint = near_and_far(network, shared_memory, identity.size);
+  network.context = nullptr;  // whoever listens with keys has a context of its own
+  options.level1_endpoint = near_and_far(network, shared_memory, identity.size);
   if (absl::Status status = use_data_transport(transport, options); !status.ok()) return status;
   return options;
 }

@@ -38,6 +38,9 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
     if (!detected.ok()) fail("create", std::string(detected.status().message()), here);
     identity = *std::move(detected);
   }
+  const absl::StatusOr<std::string> machine = kv::machine_to_add_in({options.machine_sums, parsed->consistency.is_async(), compression.is_on(),
+                                                                     identity.has_value() && identity->waits, options.shared_memory, options.transport});
+  if (!machine.ok()) fail("create", absl::StrCat("machine_sums: ", machine.status().message()), here);
   const int64_t size = identity.has_value() ? identity->size : 1;
   const int64_t said = identity.has_value() && options.shards == 0 ? identity->shards : options.shards;
   const int64_t shards = said == 0 ? size : said;
@@ -52,9 +55,6 @@ KVStore KVStore::create(const std::string& kind, const KVStoreOptions& options, 
                       ", and a program with a main of its own would begin anew: only the standard trainer goes on"),
          here);
   }
-  const absl::StatusOr<std::string> machine = kv::machine_to_add_in(
-      {options.machine_sums, parsed->consistency.is_async(), compression.is_on(), identity->waits, options.shared_memory, options.transport});
-  if (!machine.ok()) fail("create", absl::StrCat("machine_sums: ", machine.status().message()), here);
   absl::StatusOr<kv::ProcessOptions> joined = kv::process_options(*identity, parsed->consistency, options.shared_memory, options.transport);
   if (!joined.ok()) fail("create", std::string(joined.status().message()), here);
   joined->machine = *machine;

@@ -9,9 +9,9 @@ namespace mxc::kv {
 
 // What a job is beside that.
 struct MachineSums {
-  std::string asked;  // "auto" or nothing: if the job can; "on": it must; "off"
+  std::string asked = "";  // "auto" or nothing: if the job can; "on": it must; "off"
   bool async = false, compresses = false, waits = false, shares_memory = true;
-  std::string transport;  // see data_transport.h
+  std::string transport = "";  // see data_transport.h
 };
 
 // The machine, as others on it call it, too: those of one user, one network namespace, and one start of the system, who can share memory. Empty: the process is to

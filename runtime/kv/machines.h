@@ -36,8 +36,8 @@ class Machines {
   // The ranks on a rank's machine, in order, itself among them. Requires: not empty.
   const std::vector<uint32_t>& members(uint32_t rank) const { return members_of_[rank]; }
   bool share(uint32_t one, uint32_t other) const;
-  // The rank that is the server of level 1 of a chunk on this rank's machine. Requires: not empty.
-  uint32_t level1(uint32_t chunk, uint32_t rank) const { return members_of_[rank][chunk % members_of_[rank].size()]; }
+  // The rank on this rank's machine whose turn it is. Requires: not empty.
+  uint32_t in_turn(uint64_t turn, uint32_t rank) const { return members_of_[rank][turn % members_of_[rank].size()]; }
 
  private:
   std::vector<std::vector<uint32_t>> members_of_;  // by rank

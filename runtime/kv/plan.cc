@@ -230,7 +230,8 @@ uint32_t CommunicationPlan::server_for(uint32_t chunk, uint32_t rank) const {
   const Chunk& planned = chunks[chunk];
   if (machines.empty() || planned.packed != 0 || keys[planned.pieces.front().key].beside != plan::kNone) return planned.server;
   if (machines.members(rank).size() == 1 || machines.share(rank, rank_of_server(planned.server))) return planned.server;
-  return level1_of_rank(machines.level1(chunk, rank));
+  // Chunks of one size go to the servers of level 2 in turn: so each of these gives its own to all processes of the machine in turn.
+  return level1_of_rank(machines.in_turn(chunk / static_cast<uint64_t>(rules.servers), rank));
 }
 
 std::vector<Node> CommunicationPlan::parts_of_speaker(uint32_t chunk, uint32_t speaker) const {

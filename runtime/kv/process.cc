@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<ServerState>> Process::open_state(uint32_t server
 
 absl::StatusOr<std::unique_ptr<Transport>> Process::data_endpoint() const {
   const auto& endpoint = options_.data_endpoint ? options_.data_endpoint : options_.endpoint;
-  return endpoint(plan_.limits(options_.job).largest());
+  return endpoint(largest_frame());
 }
 
 // Returns where it listens.
@@ -114,7 +114,7 @@ absl::StatusOr<std::string> Process::start_serving(uint32_t server, const Update
 
 // Returns where it listens.
 absl::StatusOr<std::string> Process::start_level1() {
-  auto transport = data_endpoint();
+  auto transport = options_.level1_endpoint ? options_.level1_endpoint(largest_frame()) : data_endpoint();
   if (!transport.ok()) return transport.status();
   absl::StatusOr<std::string> address = (*transport)->listen(options_.listen);
   if (address.ok()) level1_ = std::make_unique<Level1>(*this, *std::move(transport));

@@ -41,6 +41,8 @@ struct ProcessOptions {
   std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> endpoint;
   // Those of the server and the worker; null: `endpoint` does.
   std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> data_endpoint = nullptr;
+  // That of the server of level 1; null: as those.
+  std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> level1_endpoint = nullptr;
 };
 
 using Done = std::function<void(absl::Status)>;
@@ -119,6 +121,7 @@ class Process {
   void note(Asked asked);
   bool wait_for(const std::function<bool()>& condition);
   void wake_all();
+  int64_t largest_frame() const { return plan_.limits(options_.job).largest(); }
   absl::StatusOr<std::unique_ptr<Transport>> data_endpoint() const;
   absl::StatusOr<std::string> start_serving(uint32_t server, const Update& update);
   absl::StatusOr<std::string> start_level1();

@@ -9,10 +9,10 @@
 //    7    1    codec of the payload: 0, as it is; 1, elements that are compressed as the plan says (compression.h)
 //    8    8    job: a random number that all members of a job share
 //   16    4    epoch: grows with each change of the membership
-//   20    4    sender: its rank; of the scheduler 0xffffffff
+//   20    4    sender: its rank; of the scheduler 0xffffffff; of a server of level 1, to those of level 2, the number of workers and its rank
 //   24    8    incarnation: a random number of the sending process
 //   32    4    chunk of the communication plan (plan.h)
-//   36    4    part: which of its worker's nodes of the tree over shards a contribution is (tree.h)
+//   36    4    part: which of its sender's nodes of the tree over shards a contribution is (tree.h)
 //   40    8    step
 //   48    8    sequence: of a pull, a question and their answers: the number of the pull or the question
 //   56    4    weight of a contribution; of a pull: 1 if the sender has the version before
@@ -39,8 +39,8 @@ enum class Type : uint8_t {
   // Between a member and the scheduler.
   join = 1,            // text: host and process; step: the barriers it has passed. Said again until answered
   welcome = 2,         // epoch
-  sealed = 3,          // step: the hash of the plan; text: where the member's server listens, if it has one. Said again until `peers`
-  peers = 4,           // text: where servers listen, a line for each rank, empty for those that are none
+  sealed = 3,          // step: the hash of the plan; text: where the member's servers listen, and its machine (machines.h). Said again until `peers`
+  peers = 4,           // text: these texts, a line for each rank
   heartbeat = 5,       // step: the last that the member has begun; sequence: another number when it has gone on; weight: 1 if it waits for
                        // others; text: what it did last, or nothing
   alive = 6,           // the answer

@@ -273,6 +273,8 @@ class Digits(Jobs):
                       "--kvstore dist_async, makes each an update of its own", shown)
         self.assertIn("--servers NUMBER how many of the job's processes hold parameters and update them; the results do not depend on it (default: all)", shown)
         self.assertIn("--shared-memory on|off whether arrays between processes of one machine go through its memory: on (the default) or off", shown)
+        self.assertIn("--machine-sums auto|on|off whether the processes of a machine add up their gradients before these leave it, and bring values once for all of them: auto "
+                      "(the default), where the job can; on, or end with an error; or off", shown)
         self.assertIn("--compress METHOD fewer bytes between processes: fp16, bf16, 2bit, or topk:PART, the largest of each shard's gradients; what is left out is "
                       "added to the next step's", shown)
 
@@ -288,6 +290,11 @@ class Digits(Jobs):
             ([*train, "--kvstore-local", "maybe"], 2, "digits: error: --kvstore-local: maybe not in {sync,async}; see digits --help\n"),
             ([*train, "--kvstore-local", "async"], 1, "digits: error: --kvstore-local: async is for dist_async: of the other kinds a step is one sum of all shards, and none can go before it\n"),
             ([*train, "--shared-memory", "maybe"], 2, "digits: error: --shared-memory: maybe not in {on,off}; see digits --help\n"),
+            ([*train, "--machine-sums", "maybe"], 2, "digits: error: --machine-sums: maybe not in {auto,on,off}; see digits --help\n"),
+            ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--machine-sums", "on", "--shared-memory", "off"], 1,
+             "digits: error: --machine-sums on: a machine's processes do not add up without shared memory\n"),
+            ([MXC, "launch", "-n", 2, "--on-death=wait", *train, "--kvstore", "dist_sync", "--machine-sums", "on"], 1,
+             "digits: error: --machine-sums on: a machine's processes do not add up in a job that goes on when processes die: what one had added up for others would be gone with it\n"),
             ([*train, "--servers", "0"], 2, "digits: error: --servers: expected a whole number from 1 to 1048576, not '0'"),
             ([MXC, "launch", "-n", 2, *train, "--kvstore", "dist_sync", "--servers", 3], 1, "--servers 3: the job has 2 processes\n"),
             ([MXC, "launch", "-n", 2, "--servers", 3, *train, "--kvstore", "dist_sync"], 2, "mxc: error: --servers 3: the job has 2 processes\n"),

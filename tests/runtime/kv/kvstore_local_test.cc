@@ -145,6 +145,9 @@ TEST(KVStoreErrors, Kinds) {
                 "create: local: async is for dist_async: of the other kinds a step is one sum of all shards, and none can go before it");
   }
   expect_here([] { KVStore::create("dist_async", {.compress = "fp16", .local = "async"}); }, "create: local: async does not go with compression");
+  expect_here([] { KVStore::create("dist_sync", {.machine_sums = "often"}); }, "create: machine_sums: 'often' is none of auto, on, off");
+  expect_here([] { KVStore::create("dist_async", {.machine_sums = "on"}); },
+              "create: machine_sums: on: a machine's processes do not add up in dist_async, where each push is an update of its own");
   expect_here([] { KVStore::create("local", {.servers = -1}); }, "create: -1 servers");
   expect_here([] { KVStore::create("dist_sync", {.servers = 2}); }, "create: 2 servers of 1 workers: each is one of them");
   expect_here([] { KVStore::create("local", {.compress = "zip"}); }, "create: there is no compression 'zip': one of fp16, bf16, 2bit, topk:PART");
