@@ -1,14 +1,13 @@
 // Text of arrays as NumPy's str() makes it with its default options: 8 digits, columns aligned, lines of 75 characters, and of arrays of
 // more than 1000 elements the first and last three along each axis.
-#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ostream>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/copy.h"
+#include "runtime/ndarray/decimal.h"
 #include "runtime/ndarray/small_float.h"
 
 namespace mxc {
@@ -23,90 +22,34 @@ constexpr size_t kLine = 75;
 
 // ---- Floats
 
-// The shortest digits that mean this number and no other of its type: "d.ddd" without zeros at the end, and the exponent of ten.
-struct Digits {
-  std::string digits;  // at least one, without the point
-  int exponent;        // of the first
-};
-
-template <typename T>
-Digits shortest(T value) {
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
-  const std::string_view all(text, static_cast<size_t>(end - text));
-  const size_t e = all.find('e');
-  Digits out;
-  for (char c : all.substr(0, e)) {
-    if (c != '.') out.digits += c;
-  }
-  out.exponent = std::atoi(std::string(all.substr(e + 1)).c_str());
-  while (out.digits.size() > 1 && out.digits.back() == '0') out.digits.pop_back();
-  return out;
-}
-
-// A float of any of the types; small ones find their digits by trying.
+// A float of any of the types.
 struct Real {
   double value;
   plan::DType dtype;
 
-  Digits digits() const {
-    if (dtype == plan::DType::f64) return shortest(std::fabs(value));
-    const float magnitude = static_cast<float>(std::fabs(value));
-    if (dtype == plan::DType::f32) return shortest(magnitude);
-    for (int precision = 0;; ++precision) {
-      char text[32];
-      std::snprintf(text, sizeof text, "%.*e", precision, magnitude);
-      const double back = std::strtod(text, nullptr);
-      const float rounded = dtype == plan::DType::f16 ? f16_value(f16_bits(back)) : bf16_value(bf16_bits(static_cast<float>(back)));
-      if (rounded == magnitude || precision > 16) return shortest(std::strtod(text, nullptr));
-    }
-  }
+  Decimal digits(const DigitCount& count = {}) const { return decimal(std::fabs(value), dtype, count); }
 };
 
-// What a number is printed from: a sign, digits before and behind the point, an exponent or none.
+// What a number is printed from: digits before and behind the point, an exponent or none.
 struct Parts {
   std::string whole, fraction, exponent;
 };
 
-// All digits: "120.", "1.25", "0.0125".
-std::string plain_text(const Digits& d) {
-  const int behind = static_cast<int>(d.digits.size()) - 1 - d.exponent;
-  if (behind <= 0) return d.digits + std::string(static_cast<size_t>(-behind), '0') + ".";
-  if (d.exponent < 0) return "0." + std::string(static_cast<size_t>(-d.exponent - 1), '0') + d.digits;
-  std::string text = d.digits;
-  return text.insert(static_cast<size_t>(d.exponent + 1), ".");
-}
-
-// With at most kPrecision digits behind the point, rounded from the exact value where there are more.
-Parts positional(const Real& real) {
-  const Digits d = real.digits();
-  const int behind = static_cast<int>(d.digits.size()) - 1 - d.exponent;
-  std::string text;
-  if (behind > kPrecision) {
-    text = std::string(400, '\0');
-    text.resize(static_cast<size_t>(std::snprintf(text.data(), text.size(), "%.*f", kPrecision, std::fabs(real.value))));
-  } else {
-    text = plain_text(d);
-  }
-  const size_t point = text.find('.');
-  Parts parts{text.substr(0, point), text.substr(point + 1), ""};
-  while (!parts.fraction.empty() && parts.fraction.back() == '0') parts.fraction.pop_back();
+// "120" and "", "1" and "25", "0" and "0125".
+Parts positional(const Decimal& d) {
+  if (d.exponent < 0) return {"0", std::string(static_cast<size_t>(-d.exponent - 1), '0') + d.digits, ""};
+  Parts parts{d.digits, "", ""};
+  const auto before = static_cast<size_t>(d.exponent) + 1;
+  if (d.digits.size() > before) parts = {d.digits.substr(0, before), d.digits.substr(before), ""};
+  parts.whole.resize(before, '0');
   return parts;
 }
 
-// With so many digits behind the point, of the exact value.
-Parts scientific(const Real& real, size_t digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*e", static_cast<int>(digits), std::fabs(real.value));
-  const std::string all = text;
-  const size_t e = all.find('e');
-  return {all.substr(0, 1), digits > 0 ? all.substr(2, digits) : "", all.substr(e)};
-}
-// With as many as tell the number from others, but at most kPrecision.
-Parts scientific(const Real& real) {
-  Parts parts = scientific(real, std::min<size_t>(real.digits().digits.size() - 1, kPrecision));
-  while (!parts.fraction.empty() && parts.fraction.back() == '0') parts.fraction.pop_back();
-  return parts;
+// "1", "25" and "e+02".
+Parts scientific(const Decimal& d) {
+  char exponent[16];
+  std::snprintf(exponent, sizeof exponent, "e%+03d", d.exponent);
+  return {d.digits.substr(0, 1), d.digits.substr(1), exponent};
 }
 
 // How the floats of one array are printed, all alike.
@@ -125,10 +68,10 @@ struct FloatFormat {
       smallest = any ? std::min(smallest, magnitude) : magnitude;
       any = true;
     }
-    exponents = any && (largest >= 1e8 || smallest < 1e-4 || largest / smallest > 1000);
+    exponents = any && (largest >= 1e8 || smallest < 1e-4 || rounded(largest / smallest, reals[0].dtype) > 1000);
     for (const Real& real : reals) {
       if (!std::isfinite(real.value)) continue;
-      const Parts parts = split(real);
+      const Parts parts = split(real, 0);
       left = std::max(left, parts.whole.size() + (std::signbit(real.value) ? 1 : 0));
       right = std::max(right, parts.fraction.size());
       exponent = std::max(exponent, parts.exponent.size());
@@ -141,12 +84,25 @@ struct FloatFormat {
     }
   }
 
-  Parts split(const Real& real) const { return exponents ? scientific(real) : positional(real); }
+  // With as many digits behind the point as tell the number from others, but at most kPrecision, and not fewer than these where there is an exponent.
+  // Those before the point are exact.
+  Parts split(const Real& real, size_t fewest) const {
+    if (!exponents) return without_zeros(positional(real.digits({DigitCount::From::point, 0, kPrecision})));
+    Parts parts = scientific(real.digits({DigitCount::From::first, static_cast<int>(fewest) + 1, kPrecision + 1}));
+    parts = without_zeros(parts);
+    if (parts.fraction.size() < fewest) parts.fraction.resize(fewest, '0');
+    return parts;
+  }
+
+  static Parts without_zeros(Parts parts) {
+    while (!parts.fraction.empty() && parts.fraction.back() == '0') parts.fraction.pop_back();
+    return parts;
+  }
 
   std::string operator()(const Real& real) const {
     const size_t width = left + 1 + right + exponent;
     if (!std::isfinite(real.value)) return padded(std::isnan(real.value) ? "nan" : real.value < 0 ? "-inf" : "inf", width);
-    Parts parts = exponents ? scientific(real, right) : positional(real);
+    Parts parts = split(real, right);
     // Exponents come with equal digits; without, missing ones are blanks.
     parts.fraction.append(right - parts.fraction.size(), ' ');
     if (exponents) parts.exponent.insert(2, exponent - parts.exponent.size(), '0');
@@ -208,6 +164,8 @@ class Printer {
       for (int64_t i : shown) reals.push_back(e_.real(i));
       format_.fit(reals);
     } else {
+      // NumPy has room for False in any array of booleans.
+      width_ = e_.a.dtype == plan::DType::boolean ? 5 : 0;
       for (int64_t i : shown) width_ = std::max(width_, e_.whole(i).size());
     }
   }
@@ -292,15 +250,11 @@ std::string scalar_text(const Elements& e) {
   if (std::isnan(real.value)) return "nan";
   if (std::isinf(real.value)) return real.value < 0 ? "-inf" : "inf";
   const std::string sign = std::signbit(real.value) ? "-" : "";
-  const Digits d = real.digits();
   const double magnitude = std::fabs(real.value);
-  if (magnitude != 0 && (magnitude >= 1e16 || magnitude < 1e-4)) {
-    char exponent[16];
-    std::snprintf(exponent, sizeof exponent, "e%+03d", d.exponent);
-    return absl::StrCat(sign, d.digits.substr(0, 1), d.digits.size() > 1 ? "." : "", d.digits.substr(1), exponent);
-  }
-  const std::string text = plain_text(d);
-  return absl::StrCat(sign, text, text.back() == '.' ? "0" : "");
+  const bool exponent = magnitude != 0 && (magnitude >= 1e16 || magnitude < 1e-4);
+  const Parts parts = exponent ? scientific(real.digits()) : positional(real.digits());
+  const std::string fraction = parts.fraction.empty() && !exponent ? "0" : parts.fraction;
+  return absl::StrCat(sign, parts.whole, fraction.empty() ? "" : ".", fraction, parts.exponent);
 }
 
 }  // namespace

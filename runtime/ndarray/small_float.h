@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "runtime/core/plan.h"
+
 namespace mxc::ndarray {
 
 // Rounded to nearest, ties to even.
@@ -33,5 +35,15 @@ inline float f16_value(uint16_t bits) {
   return std::bit_cast<float>(wide | sign);
 }
 inline float bf16_value(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+// The nearest number of a floating type.
+inline double rounded(double value, plan::DType dtype) {
+  switch (dtype) {
+    case plan::DType::f32: return static_cast<float>(value);
+    case plan::DType::f16: return f16_value(f16_bits(value));
+    case plan::DType::bf16: return bf16_value(bf16_bits(static_cast<float>(value)));
+    default: return value;
+  }
+}
 
 }  // namespace mxc::ndarray

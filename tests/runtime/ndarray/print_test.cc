@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <string>
 
 #include "tests/runtime/ndarray/expected.h"
 
@@ -15,6 +16,32 @@ TEST(Print, AsNumPy) {
     const std::vector<uint8_t> bytes = stored(std::string("text.") + name).to_vector<uint8_t>();
     EXPECT_EQ(to_string(stored(std::string("shown.") + name)), std::string(bytes.begin(), bytes.end())) << name;
   }
+}
+
+// Of many numbers of each type, three in an array and one alone.
+TEST(Print, HardNumbersAsNumPy) {
+  const auto lines = [](const NDArray& text) {
+    const std::vector<uint8_t> bytes = text.to_vector<uint8_t>();
+    return std::istringstream(std::string(bytes.begin(), bytes.end()));
+  };
+  for (const std::string type : {"f2", "f4", "f8"}) {
+    const NDArray values = NDArray::load(MXC_NDARRAY_EXPECTED_TEXTS, "values." + type);
+    std::istringstream rows = lines(NDArray::load(MXC_NDARRAY_EXPECTED_TEXTS, "rows." + type));
+    std::istringstream scalars = lines(NDArray::load(MXC_NDARRAY_EXPECTED_TEXTS, "scalars." + type));
+    std::string row, scalar;
+    for (int64_t i = 0; i < values.shape(0); ++i) {
+      ASSERT_TRUE(std::getline(rows, row) && std::getline(scalars, scalar));
+      EXPECT_EQ(to_string(values[i]), row) << type << " row " << i;
+      EXPECT_EQ(to_string(values[i][0]), scalar) << type << " row " << i;
+    }
+  }
+}
+
+// NumPy has room for False where there is none.
+TEST(Print, Booleans) {
+  EXPECT_EQ(to_string(NDArray::from({true, true})), "[ True  True]");
+  EXPECT_EQ(to_string(NDArray::from({false, true})), "[False  True]");
+  EXPECT_EQ(to_string(NDArray::from({true})[0]), "True");
 }
 
 TEST(Print, ToAStream) {
