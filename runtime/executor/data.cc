@@ -156,7 +156,7 @@ struct DataIterator::Pass {
     ndarray::Dims shape = {rows};
     for (int64_t extent : what.shape) shape.push_back(extent);
     engine::Engine& engine = engine::default_engine();
-    NDArray array = ndarray::new_result(engine, cpu(), what.dtype, shape);
+    NDArray array = ndarray::new_result(engine, cpu(), what.dtype, shape, Here::current());
     ndarray::ChunkRef chunk = ndarray::view_of(array).chunk;
     ndarray::begin_write(*chunk);
     engine.push({.name = "read batch", .lane = engine::Lane::io}, {}, {chunk->variable},

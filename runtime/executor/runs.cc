@@ -296,11 +296,13 @@ void State::set_heads(const std::vector<HeadGradient>& heads, Here here) {
     const auto given =
         std::find_if(heads.begin(), heads.end(), [&](const HeadGradient& head) { return head.output == slot.head_of; });
     const plan::Buffer& buffer = view.buffer(slot.buffer);
+    const std::string call = absl::StrCat("backward: the head gradient of '", slot.head_of, "': ");
     if (given == heads.end()) {
-      assign(TensorName(slot.name, here), NDArray::zeros(array_of(slot.place, buffer, saved_rows).shape(here), ndarray::from_plan(buffer.dtype), here));
+      const Extents shape = array_of(slot.place, buffer, saved_rows).shape(here);
+      assign_input(&slot, NDArray::zeros(shape, ndarray::from_plan(buffer.dtype), here), call, here);
       continue;
     }
-    assign(TensorName(slot.name, here), given->gradient);
+    assign_input(&slot, given->gradient, call, here);
     if (buffer.batch_axis >= 0 && slot.rows != saved_rows) {
       throw Error(absl::StrCat("backward: the head gradient of '", slot.head_of, "' has ", samples(slot.rows), ", forward(true) had ",
                                samples(saved_rows)),

@@ -105,7 +105,7 @@ void State::give_seen(const std::shared_ptr<PendingRun>& run, Here here) {
   if (run->watched.empty()) return;
   wait(here);
   for (const Seen& seen : run->seen) {
-    ndarray::View view = ndarray::view_of(ndarray::new_result(group->engine(), device, seen.dtype, seen.shape));
+    ndarray::View view = ndarray::view_of(ndarray::new_result(group->engine(), device, seen.dtype, seen.shape, here));
     std::memcpy(view.chunk->ensure(), seen.bytes.data(), seen.bytes.size());  // nothing is queued for it yet
     const NDArray value = ndarray::wrap(std::move(view));
     for (const Monitor& monitor : std::vector<Monitor>(monitors)) {

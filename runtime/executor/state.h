@@ -90,6 +90,7 @@ struct State : std::enable_shared_from_this<State> {
   const Result* find_result(const std::string& name) const;  // of the graph that ran last
   NDArray read(const TensorName& name);
   void assign(const TensorName& name, const NDArray& array);
+  void assign_input(InputSlot* slot, const NDArray& array, const std::string& call, Here here);  // `call`: what messages begin with
   NDArray scalar(const std::string& name, const char* call, Here here);
   NDArray loss(Here here);
   NDArray output(const std::string& name, Here here);

@@ -120,6 +120,10 @@ void State::assign(const TensorName& wanted, const NDArray& array) {
   const std::string call = absl::StrCat("[\"", wanted.text, "\"] = array: ");
   InputSlot* slot = const_cast<InputSlot*>(find_input(wanted.text));
   if (slot == nullptr) throw Error(absl::StrCat(call, "the model '", name, "' has no input of this name; ", names_text()), here);
+  assign_input(slot, array, call, here);
+}
+
+void State::assign_input(InputSlot* slot, const NDArray& array, const std::string& call, Here here) {
   if (array.empty()) throw Error(absl::StrCat(call, "the array is empty"), here);
   if (!(array.device(here) == device)) {
     throw Error(absl::StrCat(call, "the array lies on ", to_string(array.device(here)), ", the executor on ", to_string(device)), here);

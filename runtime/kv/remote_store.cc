@@ -148,7 +148,7 @@ class RemoteStore : public Store {
   void pull_key(uint32_t key, const NDArray& target, Here here) override {
     const Array& wanted = ndarray::get(target, "pull", here);
     const bool direct = wanted.packed == nullptr && wanted.contiguous;
-    const NDArray into = direct ? target : ndarray::new_result(wanted, wanted.dtype, wanted.shape);
+    const NDArray into = direct ? target : ndarray::new_result(wanted, wanted.dtype, wanted.shape, here);
     const Array& array = *Access::peek(into);
     ndarray::ChunkRef chunk = ndarray::view_of(into, here).chunk;
     ndarray::begin_write(*chunk);

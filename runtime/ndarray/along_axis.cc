@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/copy.h"
 #include "runtime/ndarray/kernels.h"
+#include "runtime/ndarray/pointwise.h"
 #include "runtime/ndarray/share.h"
 
 namespace mxc::ndarray {
@@ -20,9 +21,9 @@ Extents moved(int rank, int from, int to) {
 }
 
 // Calls a kernel for each row. Result: a row of `result_length` elements for each.
-NDArray for_each_row(const char* name, const Kernel& kernel, const Rows& rows, const Dims& shape, int64_t result_length) {
+NDArray for_each_row(const char* name, const Kernel& kernel, const Rows& rows, const Dims& shape, int64_t result_length, Here here) {
   const Array& from = *Access::peek(rows.array);
-  NDArray out = new_result(from, kernel.result, shape);
+  NDArray out = new_result(from, kernel.result, shape, here);
   if (Access::peek(out)->elements == 0) return out;
   const ChunkRef to = Access::peek(out)->chunk;
   const int64_t row_bytes = rows.length * bytes_of(from.dtype), result_bytes = result_length * bytes_of(kernel.result);
@@ -31,7 +32,7 @@ NDArray for_each_row(const char* name, const Kernel& kernel, const Rows& rows, c
                    [kernel = &kernel, in = from.chunk, to, at = from.offset * bytes_of(from.dtype), count = rows.count, length = rows.length,
                     row_bytes, result_bytes]() -> absl::Status {
                      char* result = static_cast<char*>(to->ensure());
-                     if (result == nullptr) return absl::ResourceExhaustedError("no memory for the result");
+                     if (result == nullptr) return no_memory(*to);
                      if (in->memory == nullptr) return absl::FailedPreconditionError("the operand was never computed");
                      char* row = static_cast<char*>(in->memory) + at;
                      share(*to, count * length, count, [&](int64_t begin, int64_t end) {
@@ -54,7 +55,7 @@ const Kernel& checked_kernel(const char* name, plan::DType dtype, Here here) {
 NDArray softmax_by(const char* name, const NDArray& x, int64_t axis, Here here) {
   const Rows rows = rows_along(name, x, axis, here);
   const Array& array = *Access::peek(rows.array);
-  return axis_back(for_each_row(name, checked_kernel(name, array.dtype, here), rows, array.shape, rows.length), rows.axis, here);
+  return axis_back(name, for_each_row(name, checked_kernel(name, array.dtype, here), rows, array.shape, rows.length, here), rows.axis, here);
 }
 
 NDArray place_of(const char* name, const NDArray& x, int64_t axis, Here here) {
@@ -63,7 +64,7 @@ NDArray place_of(const char* name, const NDArray& x, int64_t axis, Here here) {
   if (rows.length == 0) fail(name, absl::StrCat("of no elements: the shape is ", text(get(x, name, here).shape)), here);
   Dims shape = array.shape;
   shape.pop_back();
-  return for_each_row(name, checked_kernel(name, array.dtype, here), rows, shape, 1).cast(i64, here);
+  return cast_for(name, for_each_row(name, checked_kernel(name, array.dtype, here), rows, shape, 1, here), i64, here);
 }
 
 }  // namespace
@@ -76,10 +77,10 @@ Rows rows_along(const char* op, const NDArray& x, int64_t axis_given, Here here)
   return {std::move(rows), axis, length == 0 ? 0 : array.elements / length, length};
 }
 
-NDArray axis_back(const NDArray& rows, int axis, Here here) {
+NDArray axis_back(const char* op, const NDArray& rows, int axis, Here here) {
   const int rank = static_cast<int>(rows.rank(here));
   if (axis == rank - 1) return rows;
-  return rows.transpose(moved(rank, rank - 1, axis), here).contiguous(here);
+  return as_run(rows.transpose(moved(rank, rank - 1, axis), here), op, here);
 }
 
 }  // namespace mxc::ndarray

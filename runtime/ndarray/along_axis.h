@@ -14,6 +14,6 @@ struct Rows {
 Rows rows_along(const char* op, const NDArray& x, int64_t axis, Here here);
 
 // The same order of axes as before: the last one goes back to `axis`. Contiguous.
-NDArray axis_back(const NDArray& rows, int axis, Here here);
+NDArray axis_back(const char* op, const NDArray& rows, int axis, Here here);
 
 }  // namespace mxc::ndarray

@@ -121,7 +121,7 @@ NDArray operator*(ArrayOperand a, ArrayOperand b) {
   const bool one_number = a.is_number != b.is_number;
   if (!one_number || pairs().mul_add == nullptr || pairs().mul_add->find(call.dtype) == nullptr) return compute(std::move(call));
   get(call.operands[array].array, "mul", call.here);
-  return hold_product(call.operands[array].array, call.operands[1 - array].bits);
+  return hold_product(call.operands[array].array, call.operands[1 - array].bits, call.here);
 }
 NDArray operator/(ArrayOperand a, ArrayOperand b) {
   static const Op op{"div"};
@@ -266,9 +266,7 @@ NDArray elu(NDArray x, double alpha, Here here) {
 }
 
 NDArray NDArray::cast(DType dtype, Here here) const {
-  const Array& from = get(*this, "cast", here);
-  if (from.dtype == to_plan(dtype)) return *this;
-  return compute({"cast", cast_family(to_plan(dtype)), from.dtype, here, 1, {{*this}}});
+  return cast_for("cast", *this, dtype, here);
 }
 
 }  // namespace mxc

@@ -54,15 +54,15 @@ ndarray::View view_of(const NDArray& array, Here here) {
   return found;
 }
 
-NDArray new_result(engine::Engine& engine, Device device, plan::DType dtype, const Dims& shape) {
+NDArray new_result(engine::Engine& engine, Device device, plan::DType dtype, const Dims& shape, Here here) {
   const int64_t bytes = count(shape) * bytes_of(dtype);
-  NDArray array = wrap({make_chunk(engine, static_cast<uint64_t>(bytes), device), dtype, 0, shape, row_major(shape)});
+  NDArray array = wrap({make_chunk(engine, static_cast<uint64_t>(bytes), device, here), dtype, 0, shape, row_major(shape)});
   Access::peek(array)->result = true;
   return array;
 }
 
 NDArray new_filled(const char* op, plan::DType dtype, const Dims& shape, const void* values, Here here) {
-  NDArray array = new_result(engine::default_engine(), cpu(), dtype, shape);
+  NDArray array = new_result(engine::default_engine(), cpu(), dtype, shape, here);
   Chunk& chunk = *Access::peek(array)->chunk;
   if (chunk.bytes == 0) return array;
   // Nothing is queued for it yet: it may be written at once.
@@ -91,10 +91,6 @@ DType from_plan(plan::DType dtype) {
   int i = 0;
   while (kPlanTypes[i] != dtype) ++i;
   return static_cast<DType>(i);
-}
-
-std::string called_at(Here here) {
-  return absl::StrCat(" (called at ", here.file_name(), ":", here.line(), ":", here.column(), ")");
 }
 
 void fail(const char* op, const std::string& text, Here here) { throw Error(absl::StrCat(op, ": ", text), here); }

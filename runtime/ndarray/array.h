@@ -47,6 +47,7 @@ struct Array : View {
   std::atomic<bool> held{false};
   NDArray source;
   uint64_t factor = 0;                  // the bits of an element
+  Here multiplied;                      // the call
   Array *older = nullptr, *newer = nullptr;  // held ones, in the order of making
 };
 
@@ -69,10 +70,10 @@ inline NDArray wrap(ndarray::View view) { return Access::make(new Array(std::mov
 ndarray::View view_of(const NDArray& array, Here here = Here::current());
 
 // A new array, plain and contiguous, of which nothing is computed yet.
-NDArray new_result(engine::Engine& engine, Device device, plan::DType dtype, const Dims& shape);
+NDArray new_result(engine::Engine& engine, Device device, plan::DType dtype, const Dims& shape, Here here);
 
-inline NDArray new_result(const Array& like, plan::DType dtype, const Dims& shape) {
-  return new_result(*like.chunk->engine, like.chunk->device, dtype, shape);
+inline NDArray new_result(const Array& like, plan::DType dtype, const Dims& shape, Here here) {
+  return new_result(*like.chunk->engine, like.chunk->device, dtype, shape, here);
 }
 // A new array on the CPU with these elements, row-major. Error: no memory.
 NDArray new_filled(const char* op, plan::DType dtype, const Dims& shape, const void* values, Here here);
@@ -84,9 +85,6 @@ plan::DType to_plan(DType dtype);
 DType from_plan(plan::DType dtype);
 inline const char* type_name(plan::DType dtype) { return to_string(from_plan(dtype)); }
 inline int64_t bytes_of(plan::DType dtype) { return core::dtype_bytes(dtype); }
-
-// " (called at train.cpp:12:7)", for the message of an operation that may fail when it runs.
-std::string called_at(Here here);
 
 // Throws Error("OP: TEXT").
 [[noreturn]] void fail(const char* op, const std::string& text, Here here);

@@ -62,7 +62,7 @@ Reader reader(const Array& indices, int64_t extent, Here here) {
 }
 
 absl::Status not_ready(const Chunk& out) {
-  return out.memory == nullptr ? absl::ResourceExhaustedError("no memory for the result") : absl::FailedPreconditionError("an operand was never computed");
+  return out.memory == nullptr ? no_memory(out) : absl::FailedPreconditionError("an operand was never computed");
 }
 
 // Blocks of `block` bytes: result[outer][i] = x[outer][index(i)].
@@ -161,7 +161,7 @@ NDArray take(NDArray x, NDArray given, Axis along, Here here) {
   Dims shape = from.shape;
   shape.erase(axis);
   for (int i = 0; i < places.shape.size(); ++i) shape.insert(axis + i, places.shape[i]);
-  NDArray out = new_result(from, from.dtype, checked_shape("take", shape.vector(), from.dtype, here));
+  NDArray out = new_result(from, from.dtype, checked_shape("take", shape.vector(), from.dtype, here), here);
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   const int64_t bytes = bytes_of(from.dtype);
@@ -179,7 +179,7 @@ NDArray gather(NDArray x, NDArray given, Axis along, Here here) {
   check_together("gather", from, places, here);
   const int rank = from.shape.size(), axis = checked_axis("gather", along.axis, rank, here);
   check_alike("gather", from.shape, places.shape, axis, here);
-  NDArray out = new_result(from, from.dtype, places.shape);
+  NDArray out = new_result(from, from.dtype, places.shape, here);
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   const int64_t bytes = bytes_of(from.dtype);
@@ -197,9 +197,9 @@ NDArray scatter(NDArray x, NDArray given, ArrayOperand values, Axis along, Here 
   const int rank = base.shape.size(), axis = checked_axis("scatter", along.axis, rank, here);
   check_alike("scatter", base.shape, places.shape, axis, here);
   // The values as an array of the indices' shape.
-  NDArray spread = new_result(base, base.dtype, places.shape);
-  spread.assign(std::move(values), here);
-  NDArray out = x.copy(here);
+  NDArray spread = new_result(base, base.dtype, places.shape, here);
+  assign_to("scatter", spread, values, here);
+  NDArray out = copy_of("scatter", x, here);
   const Array& to = *Access::peek(out);
   const Array& from = *Access::peek(spread);
   if (places.elements == 0) return out;
@@ -217,7 +217,7 @@ NDArray one_hot(NDArray given, int64_t depth, DType dtype, Here here) {
   Extents extents = places.shape.vector();
   extents.push_back(depth);
   const plan::DType type = to_plan(dtype);
-  NDArray out = new_result(places, type, checked_shape("one_hot", extents, type, here));
+  NDArray out = new_result(places, type, checked_shape("one_hot", extents, type, here), here);
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   auto body = std::make_unique<OneHot>(OneHot{reader(places, depth, here), to.chunk, places.elements, depth, bytes_of(type), element_bits("one_hot", 1, type, here)});

@@ -1,6 +1,7 @@
 // See chunk.h; begin_write's other half is in held.cc.
 #include "runtime/ndarray/chunk.h"
 
+#include "absl/strings/str_cat.h"
 #include "runtime/ndarray/held.h"
 #include "runtime/ndarray/pool.h"
 
@@ -15,12 +16,13 @@ void* Chunk::ensure() {
   return memory;
 }
 
-ChunkRef make_chunk(engine::Engine& engine, uint64_t bytes, Device device) {
+ChunkRef make_chunk(engine::Engine& engine, uint64_t bytes, Device device, Here made) {
   ChunkRef chunk(new Chunk);
   chunk->engine = &engine;
   chunk->variable = engine.variable("array", bytes);
   chunk->bytes = bytes;
   chunk->device = device;
+  chunk->made = made;
   return chunk;
 }
 
@@ -35,6 +37,14 @@ ChunkRef adopt(engine::Engine& engine, engine::Variable variable, void* memory, 
   chunk->device = device;
   chunk->foreign = true;
   return chunk;
+}
+
+absl::Status no_memory(const Chunk& chunk) {
+  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", chunk.bytes, " bytes", called_at(chunk.made)));
+}
+
+std::string called_at(Here here) {
+  return absl::StrCat(" (called at ", here.file_name(), ":", here.line(), ":", here.column(), ")");
 }
 
 void begin_write(Chunk& chunk) {

@@ -17,10 +17,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "mxc/device.h"
+#include "mxc/dtype.h"
 #include "runtime/engine/engine.h"
 
 namespace mxc::ndarray {
@@ -34,6 +36,7 @@ struct Chunk {
   uint64_t bytes = 0;
   std::shared_ptr<void> owner;  // of foreign memory
   Device device;
+  Here made;                    // the call that made it
   bool foreign = false;         // the memory is not the pool's
   std::atomic<bool> exposed{false};  // others than arrays refer to it: no result may take its memory over
 
@@ -88,7 +91,13 @@ class ChunkRef {
 };
 
 // A chunk of `bytes` bytes whose memory is taken when it is first written.
-ChunkRef make_chunk(engine::Engine& engine, uint64_t bytes, Device device = cpu());
+ChunkRef make_chunk(engine::Engine& engine, uint64_t bytes, Device device, Here made);
+
+// The error of an operation for whose result `ensure` found no memory.
+absl::Status no_memory(const Chunk& chunk);
+
+// " (called at train.cpp:12:7)", for the message of an operation that may fail when it runs.
+std::string called_at(Here here);
 
 // A chunk over foreign memory that stays where it is. `owner` is kept for as long as the chunk.
 ChunkRef adopt(engine::Engine& engine, engine::Variable variable, void* memory, uint64_t bytes, std::shared_ptr<void> owner,

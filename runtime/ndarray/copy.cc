@@ -17,9 +17,8 @@ namespace {
 constexpr int64_t kCheapBytes = 4096;
 constexpr int64_t kSharedBytes = 4;  // of a run of bytes, that count as an element when work is shared
 
-absl::Status copy_failed(const Chunk& from) {
-  return from.memory == nullptr ? absl::FailedPreconditionError("the array was never computed")
-                                : absl::ResourceExhaustedError("no memory for a copy");
+absl::Status copy_failed(const Chunk& from, const Chunk& to) {
+  return from.memory == nullptr ? absl::FailedPreconditionError("the array was never computed") : no_memory(to);
 }
 
 struct Region {
@@ -35,7 +34,7 @@ struct StridedCopy {
 
   absl::Status run() const {
     void* out = to->ensure();
-    if (from->memory == nullptr || out == nullptr) return copy_failed(*from);
+    if (from->memory == nullptr || out == nullptr) return copy_failed(*from, *to);
     const int axis = static_cast<int>(std::max_element(extents.begin(), extents.end()) - extents.begin());
     share(*to, count(extents), extents[axis], [&](int64_t begin, int64_t end) {
       Dims part = extents;
@@ -51,14 +50,14 @@ struct StridedCopy {
 // Are so many bytes all of the chunk's memory? Then an error that it carries goes.
 bool is_all(const Array& target, int64_t bytes) { return static_cast<uint64_t>(bytes) >= target.chunk->bytes; }
 
-void copy_run_of_bytes(const Array& target, const Array& values, int64_t bytes) {
+void copy_run_of_bytes(const char* op, const Array& target, const Array& values, int64_t bytes) {
   begin_write(*target.chunk);
-  const engine::Traits traits{.name = "copy", .cheap = bytes <= kCheapBytes, .anew = is_all(target, bytes)};
+  const engine::Traits traits{.name = op, .cheap = bytes <= kCheapBytes, .anew = is_all(target, bytes)};
   target.chunk->engine->push(traits, {values.chunk->variable}, {target.chunk->variable},
                              [from = values.chunk, to = target.chunk, source = values.offset * bytes_of(values.dtype),
                               place = target.offset * bytes_of(target.dtype), bytes]() -> absl::Status {
                                void* out = to->ensure();
-                               if (from->memory == nullptr || out == nullptr) return copy_failed(*from);
+                               if (from->memory == nullptr || out == nullptr) return copy_failed(*from, *to);
                                char *a = static_cast<char*>(from->memory) + source, *b = static_cast<char*>(out) + place;
                                if (from == to) {  // the runs may overlap
                                  std::memmove(b, a, static_cast<size_t>(bytes));
@@ -80,30 +79,31 @@ void fill_run(const Chunk& chunk, char* to, uint64_t bits, int64_t element_bytes
 
 NDArray as_plain(const NDArray& array, const char* op, Here here) {
   get(array, op, here);
-  return unpacked(array);
+  return unpacked(op, array, here);
 }
 
 NDArray as_run(const NDArray& array, const char* op, Here here) {
   NDArray plain = as_plain(array, op, here);
-  return Access::peek(plain)->contiguous ? plain : plain.copy(here);
+  return Access::peek(plain)->contiguous ? plain : copy_of(op, plain, here);
 }
 
-void copy_into(const NDArray& target, const NDArray& values) {
+void copy_into(const char* op, const NDArray& target, const NDArray& values, Here here) {
   const Array& to = *Access::peek(target);
   if (to.elements == 0) return;
   const Array& from = *Access::peek(values);
   if (to.packed != nullptr || from.packed != nullptr) {
     if (is_whole(to) && is_whole(from) && same_layout(*to.packed, *from.packed)) {
-      return copy_run_of_bytes(to, from, static_cast<int64_t>(to.packed->bytes));
+      return copy_run_of_bytes(op, to, from, static_cast<int64_t>(to.packed->bytes));
     }
-    NDArray plain = unpacked(values);
-    if (to.packed == nullptr) return copy_into(target, plain);
-    return write_packed(target, Access::peek(plain)->shape == to.shape ? plain : NDArray(plain.broadcast_to(to.shape.vector())).copy());
+    NDArray plain = unpacked(op, values, here);
+    if (to.packed == nullptr) return copy_into(op, target, plain, here);
+    if (!(Access::peek(plain)->shape == to.shape)) plain = copy_of(op, plain.broadcast_to(to.shape.vector(), here), here);
+    return write_packed(op, target, plain, here);
   }
   if (to.contiguous && from.contiguous && to.elements == from.elements) {
-    return copy_run_of_bytes(to, from, to.elements * bytes_of(to.dtype));
+    return copy_run_of_bytes(op, to, from, to.elements * bytes_of(to.dtype));
   }
-  if (to.chunk == from.chunk) return copy_into(target, values.copy());
+  if (to.chunk == from.chunk) return copy_into(op, target, copy_of(op, values, here), here);
   auto body = std::make_unique<StridedCopy>();
   body->extents = to.shape;
   body->element_bytes = bytes_of(to.dtype);
@@ -113,26 +113,26 @@ void copy_into(const NDArray& target, const NDArray& values) {
   body->target = {to.offset * body->element_bytes, to.strides};
   const int64_t bytes = to.elements * body->element_bytes;
   begin_write(*to.chunk);
-  to.chunk->engine->push({.name = "copy", .cheap = bytes <= kCheapBytes, .anew = is_all(to, bytes)}, {from.chunk->variable},
+  to.chunk->engine->push({.name = op, .cheap = bytes <= kCheapBytes, .anew = is_all(to, bytes)}, {from.chunk->variable},
                          {to.chunk->variable}, [body = std::move(body)] { return body->run(); });
 }
 
-void fill_with(const NDArray& target, uint64_t bits) {
+void fill_with(const char* op, const NDArray& target, uint64_t bits, Here here) {
   const Array& to = *Access::peek(target);
   if (to.elements == 0) return;
   if (to.packed != nullptr) {
-    NDArray values = new_result(to, to.dtype, to.shape);
-    fill_with(values, bits);
-    return write_packed(target, values);
+    NDArray values = new_result(to, to.dtype, to.shape, here);
+    fill_with(op, values, bits, here);
+    return write_packed(op, target, values, here);
   }
   const int64_t element_bytes = bytes_of(to.dtype), bytes = to.elements * element_bytes;
   begin_write(*to.chunk);
-  const engine::Traits traits{.name = "fill", .cheap = bytes <= kCheapBytes, .anew = is_all(to, bytes)};
+  const engine::Traits traits{.name = op, .cheap = bytes <= kCheapBytes, .anew = is_all(to, bytes)};
   const int64_t at = to.offset * element_bytes;
   if (to.contiguous) {
     to.chunk->engine->push(traits, {}, {to.chunk->variable}, [chunk = to.chunk, bits, element_bytes, at, n = to.elements]() -> absl::Status {
       void* memory = chunk->ensure();
-      if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", chunk->bytes, " bytes"));
+      if (memory == nullptr) return no_memory(*chunk);
       fill_run(*chunk, static_cast<char*>(memory) + at, bits, element_bytes, n);
       return absl::OkStatus();
     });
@@ -141,12 +141,32 @@ void fill_with(const NDArray& target, uint64_t bits) {
   auto region = std::make_unique<std::pair<Dims, Dims>>(to.shape, to.strides);
   to.chunk->engine->push(traits, {}, {to.chunk->variable}, [chunk = to.chunk, bits, element_bytes, at, region = std::move(region)]() -> absl::Status {
     void* memory = chunk->ensure();
-    if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", chunk->bytes, " bytes"));
+    if (memory == nullptr) return no_memory(*chunk);
     Dims still;
     still.resize(region->first.size(), 0);
     copy_strided(region->first, element_bytes, &bits, still, static_cast<char*>(memory) + at, region->second);
     return absl::OkStatus();
   });
+}
+
+NDArray copy_of(const char* op, const NDArray& array, Here here) {
+  const Array& from = get(array, op, here);
+  NDArray out = new_result(from, from.dtype, from.shape, here);
+  copy_into(op, out, array, here);
+  return out;
+}
+
+void assign_to(const char* op, const NDArray& target, const ArrayOperand& values, Here here) {
+  const Array& to = get(target, op, here);
+  check_writable(op, to, here);
+  if (values.is_number) return fill_with(op, target, element_bits(op, values.number, to.dtype, here), here);
+  const Array& from = get(values.array, op, here);
+  check_dtype(op, to, from, here);
+  check_together(op, to, from, here);
+  const NDArray* both[] = {&target, &values.array};
+  const Dims joint = broadcast_shape(op, both, 2, here);
+  if (!(joint == to.shape)) fail(op, absl::StrCat("an array of shape ", text(from.shape), " does not fit into ", text(to.shape)), here);
+  copy_into(op, target, values.array, here);
 }
 
 }  // namespace mxc::ndarray
@@ -158,21 +178,10 @@ using namespace ndarray;
 void NDArray::fill(Number value, Here here) const {
   const Array& to = get(*this, "fill", here);
   check_writable("fill", to, here);
-  fill_with(*this, element_bits("fill", value, to.dtype, here));
+  fill_with("fill", *this, element_bits("fill", value, to.dtype, here), here);
 }
 
-void NDArray::assign(ArrayOperand values, Here here) const {
-  const Array& to = get(*this, "assign", here);
-  check_writable("assign", to, here);
-  if (values.is_number) return fill_with(*this, element_bits("assign", values.number, to.dtype, here));
-  const Array& from = get(values.array, "assign", here);
-  check_dtype("assign", to, from, here);
-  check_together("assign", to, from, here);
-  const NDArray* both[] = {this, &values.array};
-  const Dims joint = broadcast_shape("assign", both, 2, here);
-  if (!(joint == to.shape)) fail("assign", absl::StrCat("an array of shape ", text(from.shape), " does not fit into ", text(to.shape)), here);
-  copy_into(*this, values.array);
-}
+void NDArray::assign(ArrayOperand values, Here here) const { assign_to("assign", *this, values, here); }
 
 const ::mxc::View& ::mxc::View::seen(Here here) const {
   if (!is_copy_) return *this;
@@ -208,12 +217,7 @@ const NDArray& ::mxc::View::operator/=(ArrayOperand other) const&& { return seen
   return *this;
 }
 
-NDArray NDArray::copy(Here here) const {
-  const Array& from = get(*this, "copy", here);
-  NDArray out = new_result(from, from.dtype, from.shape);
-  copy_into(out, *this);
-  return out;
-}
+NDArray NDArray::copy(Here here) const { return copy_of("copy", *this, here); }
 
 NDArray NDArray::contiguous(Here here) const { return as_run(*this, "contiguous", here); }
 
@@ -224,15 +228,15 @@ void NDArray::copy_to(const NDArray& target, Here here) const {
   check_dtype("copy_to", from, to, here);
   if (!(from.shape == to.shape)) fail("copy_to", absl::StrCat("shapes ", text(from.shape), " and ", text(to.shape), " differ"), here);
   if (from.chunk->engine != to.chunk->engine) fail("copy_to", "the arrays belong to two engines", here);
-  copy_into(target, *this);
+  copy_into("copy_to", target, *this, here);
 }
 
 NDArray NDArray::to(Device device, Here here) const {
   const Array& from = get(*this, "to", here);
   if (device.index < 0) fail("to", absl::StrCat("there is no device ", to_string(device)), here);
   if (from.chunk->device == device) return *this;
-  NDArray out = new_result(*from.chunk->engine, device, from.dtype, from.shape);
-  copy_into(out, *this);
+  NDArray out = new_result(*from.chunk->engine, device, from.dtype, from.shape, here);
+  copy_into("to", out, *this, here);
   return out;
 }
 

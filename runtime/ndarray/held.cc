@@ -28,7 +28,7 @@ void unlink(Array& array) {
 
 void queue_product(Array& array) {
   unlink(array);
-  NDArray product = multiply(std::move(array.source), array.factor);
+  NDArray product = multiply(std::move(array.source), array.factor, array.multiplied);
   Array& made = *Access::peek(product);
   array.chunk = made.chunk;
   array.packed = made.packed;
@@ -40,12 +40,13 @@ void queue_product(Array& array) {
 
 }  // namespace
 
-NDArray hold_product(const NDArray& source, uint64_t factor) {
+NDArray hold_product(const NDArray& source, uint64_t factor, Here here) {
   Array& from = *Access::peek(source);
   auto* array = new Array({ChunkRef(), from.dtype, 0, from.shape, row_major(from.shape)});
   NDArray handle = Access::make(array);
   array->source = source;
   array->factor = factor;
+  array->multiplied = here;
   std::lock_guard guard(lock);
   if (Array* other = from.chunk->waiting.load(std::memory_order_relaxed)) queue_product(*other);
   link(*array);

@@ -8,7 +8,7 @@
 namespace mxc::ndarray {
 
 // source * factor, of the source's shape and dtype, queued when it is needed. Requires: source has a chunk.
-NDArray hold_product(const NDArray& source, uint64_t factor);
+NDArray hold_product(const NDArray& source, uint64_t factor, Here here);
 
 // Queues the product of an array, if it is still held.
 void settle(Array& array);

@@ -1,5 +1,6 @@
 // Joining arrays and cutting them apart: copies into views of the result, and views.
-#include <exception>
+#include <new>
+#include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/copy.h"
@@ -29,11 +30,11 @@ NDArray concat_along(const char* op, const std::vector<NDArray>& arrays, int64_t
     check_joins(op, first, part, axis, here);
     shape[axis] += part.shape[axis];
   }
-  NDArray out = new_result(first, first.dtype, checked_shape(op, shape.vector(), first.dtype, here));
+  NDArray out = new_result(first, first.dtype, checked_shape(op, shape.vector(), first.dtype, here), here);
   int64_t at = 0;
   for (const NDArray& array : arrays) {
     const int64_t extent = Access::peek(array)->shape[axis];
-    copy_into(out.slice(axis, at, at + extent, 1, here), array);
+    copy_into(op, out.slice(axis, at, at + extent, 1, here), array, here);
     at += extent;
   }
   return out;
@@ -64,16 +65,41 @@ std::vector<NDArray> split(const NDArray& x, int64_t parts, Axis along, Here her
   if (parts < 1 || extent % parts != 0) {
     fail("split", absl::StrCat("axis ", axis, " of shape ", text(array.shape), " does not split into ", parts, " equal parts"), here);
   }
+  const int64_t length = extent / parts;
   std::vector<NDArray> views;
   try {
     views.reserve(static_cast<size_t>(parts));  // of an axis of extent 0 there may be any number
-  } catch (const std::exception&) {
+    for (int64_t i = 0; i < parts; ++i) views.push_back(x.slice(axis, i * length, (i + 1) * length, 1, here));
+  } catch (const std::bad_alloc&) {
+    fail("split", absl::StrCat("no memory for ", parts, " parts"), here);
+  } catch (const std::length_error&) {
     fail("split", absl::StrCat("no memory for ", parts, " parts"), here);
   }
-  const int64_t length = extent / parts;
-  for (int64_t i = 0; i < parts; ++i) views.push_back(x.slice(axis, i * length, (i + 1) * length, 1, here));
   return views;
 }
+
+namespace {
+
+// `x` so many times one after the other along an axis.
+NDArray repeated(const NDArray& x, int axis, int64_t times, Here here) {
+  const NDArray operand = as_run(x, "tile", here);
+  const Array& from = *Access::peek(operand);
+  Extents wanted = from.shape.vector();
+  if (__builtin_mul_overflow(from.shape[axis], times, &wanted[static_cast<size_t>(axis)])) {
+    fail("tile", absl::StrCat("axis ", axis, " of shape ", text(from.shape), " repeated ", times, " times is too large"), here);
+  }
+  NDArray out = new_result(from, from.dtype, checked_shape("tile", wanted, from.dtype, here), here);
+  // Both as three axes: what stands before, the repetitions, and the run that is repeated.
+  int64_t before = 1;
+  for (int i = 0; i < axis; ++i) before *= from.shape[i];
+  const int64_t run = before == 0 ? 0 : from.elements / before;
+  const Dims spread{before, times, run};
+  const NDArray source = wrap({from.chunk, from.dtype, from.offset, spread, {run, 0, 1}});
+  copy_into("tile", wrap({Access::peek(out)->chunk, from.dtype, 0, spread, row_major(spread)}), source, here);
+  return out;
+}
+
+}  // namespace
 
 NDArray tile(const NDArray& x, const Extents& times, Here here) {
   const Array& array = get(x, "tile", here);
@@ -84,21 +110,10 @@ NDArray tile(const NDArray& x, const Extents& times, Here here) {
   NDArray result = x;
   while (result.rank(here) < repeats.size()) result = result.expand(0, here);
   for (int axis = 0; axis < repeats.size(); ++axis) {
-    const int64_t extent = result.shape(axis, here);
-    if (repeats[axis] == 1) continue;
-    if (repeats[axis] == 0) {
-      result = result.slice(axis, 0, 0, 1, here);
-      continue;
-    }
-    Extents wanted = result.shape(here);
-    if (__builtin_mul_overflow(extent, repeats[axis], &wanted[axis])) {
-      fail("tile", absl::StrCat("axis ", axis, " of shape ", text(array.shape), " repeated ", repeats[axis], " times is too large"), here);
-    }
-    NDArray out = new_result(array, array.dtype, checked_shape("tile", wanted, array.dtype, here));
-    for (int64_t i = 0; i < repeats[axis] && Access::peek(out)->elements > 0; ++i) copy_into(out.slice(axis, i * extent, (i + 1) * extent, 1, here), result);
-    result = out;
+    if (repeats[axis] == 0) result = result.slice(axis, 0, 0, 1, here);
+    if (repeats[axis] > 1) result = repeated(result, axis, repeats[axis], here);
   }
-  return Access::peek(result)->chunk == array.chunk ? result.copy(here) : result;
+  return Access::peek(result)->chunk == array.chunk ? copy_of("tile", result, here) : result;
 }
 
 NDArray pad(const NDArray& x, const Padding& padding, Here here) {
@@ -115,14 +130,14 @@ NDArray pad(const NDArray& x, const Padding& padding, Here here) {
       fail("pad", absl::StrCat("axis ", axis, " is padded by more than an array can hold"), here);
     }
   }
-  NDArray out = new_result(array, array.dtype, checked_shape("pad", shape, array.dtype, here));
-  fill_with(out, element_bits("pad", padding.value, array.dtype, here));
+  NDArray out = new_result(array, array.dtype, checked_shape("pad", shape, array.dtype, here), here);
+  fill_with("pad", out, element_bits("pad", padding.value, array.dtype, here), here);
   NDArray inside = out;
   for (size_t axis = 0; axis < rank; ++axis) {
     const int64_t from = padding.before[axis];
     inside = inside.slice(static_cast<int64_t>(axis), from, from + array.shape[static_cast<int>(axis)], 1, here);
   }
-  copy_into(inside, x);
+  copy_into("pad", inside, x, here);
   return out;
 }
 

@@ -20,8 +20,8 @@ NDArray filled(const char* op, const Extents& extents, Number value, DType dtype
   const plan::DType type = to_plan(dtype);
   const Dims shape = checked_shape(op, extents, type, here);
   const uint64_t bits = element_bits(op, value, type, here);
-  NDArray array = new_result(engine::default_engine(), cpu(), type, shape);
-  fill_with(array, bits);
+  NDArray array = new_result(engine::default_engine(), cpu(), type, shape, here);
+  fill_with(op, array, bits, here);
   return array;
 }
 

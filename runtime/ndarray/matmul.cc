@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/ndarray/copy.h"
 #include "runtime/ndarray/odometer.h"
+#include "runtime/ndarray/pointwise.h"
 
 namespace mxc::ndarray {
 namespace {
@@ -29,7 +30,7 @@ Matrix as_matrix(const NDArray& x, Here here) {
   const int64_t row_stride = array.strides[rank - 2], column_stride = array.strides[rank - 1];
   if ((column_stride == 1 || columns == 1) && (row_stride >= columns || rows == 1)) return {x, false, std::max<int64_t>({row_stride, columns, 1})};
   if ((row_stride == 1 || rows == 1) && (column_stride >= rows || columns == 1)) return {x, true, std::max<int64_t>({column_stride, rows, 1})};
-  return {x.copy(here), false, std::max<int64_t>(columns, 1)};
+  return {copy_of("matmul", x, here), false, std::max<int64_t>(columns, 1)};
 }
 
 template <typename T>
@@ -56,7 +57,7 @@ struct Matmul {
   int64_t matrices;
 
   absl::Status run() {
-    if (c->ensure() == nullptr) return absl::ResourceExhaustedError("no memory for the result");
+    if (c->ensure() == nullptr) return no_memory(*c);
     if (k > 0 && (a->memory == nullptr || b->memory == nullptr)) return absl::FailedPreconditionError("an operand was never computed");
     a_batch.restart();
     b_batch.restart();
@@ -132,7 +133,7 @@ NDArray multiply_matrices(const NDArray& a, const NDArray& b, const Array& shown
   Dims shape = batch;
   shape.push_back(m);
   shape.push_back(n);
-  NDArray out = new_result(x, x.dtype, checked_shape("matmul", shape.vector(), x.dtype, here));
+  NDArray out = new_result(x, x.dtype, checked_shape("matmul", shape.vector(), x.dtype, here), here);
   if (count(shape) == 0) return out;
   const ChunkRef to = Access::peek(out)->chunk;
   auto body = std::make_unique<Matmul>(Matmul{x.dtype, m, n, k, left.transposed, right.transposed, left.leading, right.leading, batch_of(x, batch),
@@ -158,7 +159,7 @@ NDArray matmul(NDArray a, NDArray b, Here here) {
   if (x.dtype == plan::DType::boolean) fail("matmul", "is not defined for bool", here);
   const int rx = x.shape.size(), ry = y.shape.size();
   if (rx == 0 || ry == 0 || (rx == 1 && ry == 1 && x.shape[0] != y.shape[0])) fail_to_multiply(x, y, here);
-  if (x.dtype == plan::DType::f16 || x.dtype == plan::DType::bf16) return matmul(a.cast(f32, here), b.cast(f32, here), here).cast(a.dtype(), here);
+  if (x.dtype == plan::DType::f16 || x.dtype == plan::DType::bf16) return cast_for("matmul", matmul(cast_for("matmul", a, f32, here), cast_for("matmul", b, f32, here), here), a.dtype(), here);
   NDArray left = as_plain(a, "matmul", here), right = as_plain(b, "matmul", here);
   // A vector is a row on the left, a column on the right; that axis goes away again.
   if (rx == 1) left = left.expand(0, here);

@@ -79,9 +79,8 @@ struct Order {
 
   absl::Status run() {
     if (in->memory == nullptr) return absl::FailedPreconditionError("the operand was never computed");
-    if ((values && values->ensure() == nullptr) || (indices && indices->ensure() == nullptr)) {
-      return absl::ResourceExhaustedError("no memory for the result");
-    }
+    if (values && values->ensure() == nullptr) return no_memory(*values);
+    if (indices && indices->ensure() == nullptr) return no_memory(*indices);
     switch (dtype) {
       case plan::DType::f32: run_as<float>(); break;
       case plan::DType::f64: run_as<double>(); break;
@@ -111,7 +110,7 @@ ValuesAndIndices order(const char* name, const NDArray& x, int64_t axis, int64_t
   auto body = std::make_unique<Order>(Order{from.dtype, rows.count, rows.length, k, descending, from.chunk, {}, {}, from.offset * bytes_of(from.dtype)});
   ValuesAndIndices out;
   auto make = [&](plan::DType dtype, NDArray* result) {
-    *result = new_result(from, dtype, shape);
+    *result = new_result(from, dtype, shape, here);
     begin_write(*Access::peek(*result)->chunk);
     return Access::peek(*result)->chunk;
   };
@@ -122,8 +121,8 @@ ValuesAndIndices order(const char* name, const NDArray& x, int64_t axis, int64_t
     first->engine->push({.name = name, .cheap = from.elements <= 64}, {from.chunk->variable}, {first->variable, second->variable},
                         [body = std::move(body)] { return body->run(); });
   }
-  if (wants_values) out.values = axis_back(out.values, rows.axis, here);
-  if (wants_indices) out.indices = axis_back(out.indices, rows.axis, here);
+  if (wants_values) out.values = axis_back(name, out.values, rows.axis, here);
+  if (wants_indices) out.indices = axis_back(name, out.indices, rows.axis, here);
   return out;
 }
 

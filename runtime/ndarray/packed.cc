@@ -10,19 +10,17 @@
 namespace mxc::ndarray {
 namespace {
 
-absl::Status no_memory() { return absl::ResourceExhaustedError("no memory for an unpacked array"); }
-
 // All elements of a packed array, plain.
-NDArray unpack_all(const Array& array) {
+NDArray unpack_all(const char* op, const Array& array, Here here) {
   const plan::Buffer& buffer = *array.packed;
   Dims shape;
   for (int axis = 0; axis < buffer.rank; ++axis) shape.push_back(buffer.dims[axis]);
-  NDArray plain = new_result(array, array.dtype, shape);
+  NDArray plain = new_result(array, array.dtype, shape, here);
   Array& to = *Access::peek(plain);
   begin_write(*to.chunk);
-  array.chunk->engine->push({.name = "unpack"}, {array.chunk->variable}, {to.chunk->variable},
+  array.chunk->engine->push({.name = op}, {array.chunk->variable}, {to.chunk->variable},
                             [layout = array.packed, from = array.chunk, to = to.chunk]() -> absl::Status {
-                              if (to->ensure() == nullptr) return no_memory();
+                              if (to->ensure() == nullptr) return no_memory(*to);
                               core::unpack(*layout, 0, from->memory, to->memory);
                               return absl::OkStatus();
                             });
@@ -30,12 +28,12 @@ NDArray unpack_all(const Array& array) {
 }
 
 // Writes a plain, contiguous array of all elements into packed memory.
-void pack_all(const Array& plain, const Array& target) {
+void pack_all(const char* op, const Array& plain, const Array& target) {
   begin_write(*target.chunk);
-  target.chunk->engine->push({.name = "pack", .anew = true}, {plain.chunk->variable}, {target.chunk->variable},
+  target.chunk->engine->push({.name = op, .anew = true}, {plain.chunk->variable}, {target.chunk->variable},
                              [layout = target.packed, from = plain.chunk, to = target.chunk,
                               at = plain.offset * bytes_of(plain.dtype)]() -> absl::Status {
-                               if (to->ensure() == nullptr) return no_memory();
+                               if (to->ensure() == nullptr) return no_memory(*to);
                                core::pack(*layout, 0, static_cast<const char*>(from->memory) + at, to->memory);
                                return absl::OkStatus();
                              });
@@ -79,8 +77,8 @@ std::shared_ptr<const plan::Buffer> joint_layout(const Pointwise& call, const ND
   return target == nullptr || fits(*target) ? layout : nullptr;
 }
 
-NDArray new_packed(const Array& like, const std::shared_ptr<const plan::Buffer>& layout) {
-  NDArray out = wrap({make_chunk(*like.chunk->engine, layout->bytes, like.chunk->device), like.dtype, 0, like.shape, like.strides, layout});
+NDArray new_packed(const Array& like, const std::shared_ptr<const plan::Buffer>& layout, Here here) {
+  NDArray out = wrap({make_chunk(*like.chunk->engine, layout->bytes, like.chunk->device, here), like.dtype, 0, like.shape, like.strides, layout});
   Access::peek(out)->result = true;
   return out;
 }
@@ -108,20 +106,20 @@ bool same_layout(const plan::Buffer& a, const plan::Buffer& b) {
          std::equal(a.dims, a.dims + a.rank, b.dims) && std::equal(a.order, a.order + a.rank, b.order);
 }
 
-NDArray unpacked(const NDArray& handle) {
+NDArray unpacked(const char* op, const NDArray& handle, Here here) {
   Array& array = *Access::peek(handle);
   if (array.packed == nullptr) return handle;
-  NDArray all = unpack_all(array);
+  NDArray all = unpack_all(op, array, here);
   if (is_whole(array)) return all;
   return wrap({Access::peek(all)->chunk, array.dtype, array.offset, array.shape, array.strides});
 }
 
-void write_packed(const NDArray& handle, const NDArray& values) {
+void write_packed(const char* op, const NDArray& handle, const NDArray& values, Here here) {
   Array& target = *Access::peek(handle);
-  if (is_whole(target) && Access::peek(values)->contiguous) return pack_all(*Access::peek(values), target);
-  NDArray all = unpack_all(target);
-  copy_into(wrap({Access::peek(all)->chunk, target.dtype, target.offset, target.shape, target.strides}), values);
-  pack_all(*Access::peek(all), target);
+  if (is_whole(target) && Access::peek(values)->contiguous) return pack_all(op, *Access::peek(values), target);
+  NDArray all = unpack_all(op, target, here);
+  copy_into(op, wrap({Access::peek(all)->chunk, target.dtype, target.offset, target.shape, target.strides}), values, here);
+  pack_all(op, *Access::peek(all), target);
 }
 
 NDArray compute_packed(Pointwise& call, const Kernel& kernel, const NDArray* target) {
@@ -136,16 +134,16 @@ NDArray compute_packed(Pointwise& call, const Kernel& kernel, const NDArray* tar
     over_memory = call.family->find(call.dtype, numbers);
   }
   if (over_memory != nullptr) {
-    NDArray out = target != nullptr ? *target : new_packed(*packed, layout);
+    NDArray out = target != nullptr ? *target : new_packed(*packed, layout, call.here);
     queue_contiguous(call, *over_memory, *Access::peek(out), static_cast<int64_t>(layout->bytes) / bytes_of(call.dtype));
     return out;
   }
   for (int i = 0; i < call.count; ++i) {
     NDArray& array = call.operands[i].array;
-    if (!array.empty()) array = unpacked(array);
+    if (!array.empty()) array = unpacked(call.name, array, call.here);
   }
   if (to == nullptr || to->packed == nullptr) return {};
-  write_packed(*target, compute(call));
+  write_packed(call.name, *target, compute(call), call.here);
   return *target;
 }
 

@@ -10,7 +10,7 @@
 namespace mxc::ndarray {
 
 // The array itself if it is plain; else a plain copy of what it shows.
-NDArray unpacked(const NDArray& array);
+NDArray unpacked(const char* op, const NDArray& array, Here here);
 
 // Is it all of a packed memory, in the order of its plain form?
 bool is_whole(const Array& array);
@@ -21,6 +21,6 @@ bool same_layout(const plan::Buffer& a, const plan::Buffer& b);
 NDArray compute_packed(Pointwise& call, const Kernel& kernel, const NDArray* target);
 
 // Queues target = values. Requires: target is packed; values is plain and has its shape and dtype.
-void write_packed(const NDArray& target, const NDArray& values);
+void write_packed(const char* op, const NDArray& target, const NDArray& values, Here here);
 
 }  // namespace mxc::ndarray

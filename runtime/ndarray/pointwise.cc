@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/ndarray/copy.h"
 #include "runtime/ndarray/packed.h"
 #include "runtime/ndarray/small_float.h"
 
@@ -160,7 +161,7 @@ NDArray compute(Pointwise call) {
   if (const Array* first = alike(call)) {
     if (const Kernel* direct = call.family->find(call.dtype, numbers_of(call))) {
       const NDArray* dying = dying_operand(call, first->shape, kernel.result);
-      NDArray out = dying != nullptr ? *dying : new_result(*first, kernel.result, first->shape);
+      NDArray out = dying != nullptr ? *dying : new_result(*first, kernel.result, first->shape, call.here);
       queue_contiguous(call, *direct, *Access::peek(out), first->elements);
       return out;
     }
@@ -169,7 +170,7 @@ NDArray compute(Pointwise call) {
   if (NDArray out = compute_packed(call, kernel, nullptr); !out.empty()) return out;
   const Array& first = first_array(call);
   const NDArray* dying = dying_operand(call, shape, kernel.result);
-  NDArray out = dying != nullptr ? *dying : new_result(first, kernel.result, shape);
+  NDArray out = dying != nullptr ? *dying : new_result(first, kernel.result, shape, call.here);
   queue_plain(call, *Access::peek(out));
   return out;
 }
@@ -187,15 +188,21 @@ void compute_into(Pointwise call, const NDArray& target) {
   if (!compute_packed(call, kernel, &target).empty()) return;
   for (int i = 0; i < call.count; ++i) {
     NDArray& array = call.operands[i].array;
-    if (!array.empty() && overlaps(to, *Access::peek(array))) array = array.copy(call.here);
+    if (!array.empty() && overlaps(to, *Access::peek(array))) array = copy_of(call.name, array, call.here);
   }
   queue_plain(call, to);
 }
 
-NDArray multiply(NDArray source, uint64_t factor) {
+NDArray cast_for(const char* op, NDArray x, DType dtype, Here here) {
+  const plan::DType from = get(x, op, here).dtype, to = to_plan(dtype);
+  if (from == to) return x;
+  return compute({op, cast_family(to), from, here, 1, {{std::move(x)}}});
+}
+
+NDArray multiply(NDArray source, uint64_t factor, Here here) {
   static const KernelFamily* mul = find_family("mul");
   const plan::DType dtype = Access::peek(source)->dtype;
-  return compute({"mul", mul, dtype, Here(), 2, {{std::move(source)}, {{}, factor}}});
+  return compute({"mul", mul, dtype, here, 2, {{std::move(source)}, {{}, factor}}});
 }
 
 }  // namespace mxc::ndarray

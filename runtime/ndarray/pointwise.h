@@ -43,7 +43,10 @@ NDArray compute(Pointwise call);
 void compute_into(Pointwise call, const NDArray& target);
 
 // source * factor, now.
-NDArray multiply(NDArray source, uint64_t factor);
+NDArray multiply(NDArray source, uint64_t factor, Here here);
+
+// x as another dtype, for an operation of that name; of this dtype already: the array itself.
+NDArray cast_for(const char* op, NDArray x, DType dtype, Here here);
 
 // What follows is shared with packed.cc.
 

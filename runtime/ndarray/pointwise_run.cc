@@ -16,7 +16,6 @@ constexpr int64_t kShortestRow = 16;
 char* address(void* memory, int64_t bytes) { return static_cast<char*>(memory) + bytes; }
 
 absl::Status never_computed() { return absl::FailedPreconditionError("an operand was never computed"); }
-absl::Status no_memory(const Chunk& chunk) { return absl::ResourceExhaustedError("no memory for " + std::to_string(chunk.bytes) + " bytes"); }
 
 // All arrays contiguous: the kernel as it is. Its size counts: the engine queues up to kInlineCapture bytes without an allocation.
 struct Contiguous {

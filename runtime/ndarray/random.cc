@@ -28,14 +28,14 @@ struct From {
 NDArray draw(const char* name, const char* op, const Extents& extents, const From& from, plan::DType dtype, float parameter, Here here) {
   const Kernel* kernel = find_kernel(name, dtype);
   if (kernel == nullptr) fail(op, absl::StrCat("is not defined for ", type_name(dtype)), here);
-  NDArray out = new_result(engine::default_engine(), cpu(), kernel->result, checked_shape(op, extents, kernel->result, here));
+  NDArray out = new_result(engine::default_engine(), cpu(), kernel->result, checked_shape(op, extents, kernel->result, here), here);
   const Array& to = *Access::peek(out);
   if (to.elements == 0) return out;
   begin_write(*to.chunk);
   const Key& key = from.key;
   auto body = [kernel, chunk = to.chunk, n = to.elements, words = core::philox_key(key.seed, key.step, key.shard, key.stream),
                parameter]() mutable -> absl::Status {
-    if (chunk->ensure() == nullptr) return absl::ResourceExhaustedError("no memory for the result");
+    if (chunk->ensure() == nullptr) return no_memory(*chunk);
     int64_t first = 0;
     void* with[] = {&words, &first, &parameter, chunk->memory};
     void* without[] = {&words, &first, chunk->memory};
@@ -89,14 +89,14 @@ NDArray kept_below(double high, NDArray numbers, Here here) {
 }
 
 NDArray draw_uniform(const Extents& shape, const From& from, double low, double high, DType dtype, Here here) {
-  if (is_small_float(dtype)) return kept_below(high, draw_uniform(shape, from, low, high, f32, here).cast(dtype, here), here);
+  if (is_small_float(dtype)) return kept_below(high, cast_for("uniform", draw_uniform(shape, from, low, high, f32, here), dtype, here), here);
   NDArray numbers = draw("random_uniform", "uniform", shape, from, to_plan(dtype), kNoParameter, here);
   if (low == 0 && high == 1) return numbers;
   return kept_below(high, scaled("uniform", std::move(numbers), high - low, low, here), here);
 }
 
 NDArray draw_normal(const Extents& shape, const From& from, double mean, double deviation, DType dtype, Here here) {
-  if (is_small_float(dtype)) return draw_normal(shape, from, mean, deviation, f32, here).cast(dtype, here);
+  if (is_small_float(dtype)) return cast_for("normal", draw_normal(shape, from, mean, deviation, f32, here), dtype, here);
   NDArray numbers = draw("random_normal", "normal", shape, from, to_plan(dtype), kNoParameter, here);
   return mean == 0 && deviation == 1 ? numbers : scaled("normal", std::move(numbers), deviation, mean, here);
 }

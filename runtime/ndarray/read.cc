@@ -6,6 +6,7 @@
 #include "runtime/ndarray/array.h"
 #include "runtime/ndarray/copy.h"
 #include "runtime/ndarray/held.h"
+#include "runtime/ndarray/pointwise.h"
 
 namespace mxc {
 
@@ -40,11 +41,11 @@ void check_type(const char* op, const Array& array, DType dtype, Here here) {
 }
 
 // A contiguous array that is itself in memory.
-const Array& in_place(const NDArray& handle, DType dtype, Here here) {
-  const Array& array = get(handle, "data", here);
-  check_type("data", array, dtype, here);
+const Array& in_place(const char* op, const NDArray& handle, DType dtype, Here here) {
+  const Array& array = get(handle, op, here);
+  check_type(op, array, dtype, here);
   if (!array.contiguous || array.packed != nullptr) {
-    fail("data", absl::StrCat("the array of shape ", text(array.shape), " is not contiguous in memory: take contiguous()"), here);
+    fail(op, absl::StrCat("the array of shape ", text(array.shape), " is not contiguous in memory: take contiguous()"), here);
   }
   return array;
 }
@@ -93,7 +94,7 @@ Number NDArray::item_number(bool whole, Here here) const {
   if (whole && !is_whole_type(array.dtype)) {
     fail("item", absl::StrCat("a whole number of a ", type_name(array.dtype), ": ask for a float, or cast the array"), here);
   }
-  if (is_small_float(array.dtype)) return cast(f32, here).item_number(whole, here);
+  if (is_small_float(array.dtype)) return cast_for("item", *this, f32, here).item_number(whole, here);
   NDArray plain = as_run(*this, "item", here);
   const Array& ready = *Access::peek(plain);
   await(ready, here);
@@ -110,13 +111,13 @@ NDArray NDArray::ready_for_read(DType dtype, Here here) const {
 const void* NDArray::address() const { return array_->elements == 0 ? nullptr : first_element(*array_); }
 
 const void* NDArray::data_for_read(DType dtype, Here here) const {
-  const Array& array = in_place(*this, dtype, here);
+  const Array& array = in_place("data", *this, dtype, here);
   await(array, here);
   return address();
 }
 
 void* NDArray::data_for_write(DType dtype, Here here) const {
-  const Array& array = in_place(*this, dtype, here);
+  const Array& array = in_place("mutable_data", *this, dtype, here);
   begin_write(*array.chunk);
   throw_if_failed(array.chunk->engine->wait_idle(array.chunk->variable), *array.chunk, here);
   await(array, here);

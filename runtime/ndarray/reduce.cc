@@ -55,7 +55,7 @@ struct Reduce {
 
   absl::Status run() {
     char* to = static_cast<char*>(out->ensure());
-    if (to == nullptr) return absl::ResourceExhaustedError("no memory for the result");
+    if (to == nullptr) return no_memory(*out);
     if (in->memory == nullptr && count(reduced.extents) > 0 && length > 0) return absl::FailedPreconditionError("the operand was never computed");
     const char* from = static_cast<const char*>(in->memory) + at;
     const int64_t elements = outputs * std::max<int64_t>(1, count(reduced.extents)) * (along_last ? length : 1);
@@ -219,10 +219,9 @@ Kernels find_kernels(const Rule& rule, plan::DType dtype, int64_t outputs, Here 
 NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
   get(x, rule.name, here);
   const DType dtype = x.dtype();
-  if (dtype == f16 || dtype == bf16) return reduce(rule, x.cast(f32, here), over, here).cast(dtype, here);
+  if (dtype == f16 || dtype == bf16) return cast_for(rule.name, reduce(rule, cast_for(rule.name, std::move(x), f32, here), over, here), dtype, here);
   const NDArray operand = as_run(x, rule.name, here);
   const Array& from = *Access::peek(operand);
-  const Axes axes = axes_of(rule.name, from, over, here);
   auto body = std::make_unique<Reduce>();
   body->rule = &rule;
   const int64_t outputs = count(axes.result);
@@ -237,7 +236,7 @@ NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
     body->blocks = SumBlocks(body->reduced.extents, body->along_last ? (body->length + kLanes - 1) / kLanes : 1);
   }
   if (rule.mean) body->count_bits = element_bits(rule.name, reduced, from.dtype, here);
-  NDArray out = new_result(from, from.dtype, axes.result);
+  NDArray out = new_result(from, from.dtype, axes.result, here);
   if (outputs == 0) return out;
   body->in = from.chunk;
   body->at = from.offset * body->element_bytes;
@@ -255,7 +254,7 @@ namespace {
 bool is_whole(DType dtype) { return dtype == boolean || dtype == i8 || dtype == u8 || dtype == i32 || dtype == i64; }
 
 // What sums and products of x are counted in, as in NumPy.
-NDArray widened(const char* op, NDArray x, Here here) { return is_whole(from_plan(get(x, op, here).dtype)) ? x.cast(i64, here) : x; }
+NDArray widened(const char* op, NDArray x, Here here) { return is_whole(from_plan(get(x, op, here).dtype)) ? cast_for(op, std::move(x), i64, here) : x; }
 
 }  // namespace
 
@@ -265,7 +264,7 @@ NDArray sum(NDArray x, const Reduction& over, Here here) {
 }
 NDArray mean(NDArray x, const Reduction& over, Here here) {
   static const Rule rule{.name = "mean", .runs = "reduce_mean", .combine = "add", .mean = true, .adds = true};
-  if (is_whole(from_plan(get(x, "mean", here).dtype))) x = x.cast(f64, here);
+  if (is_whole(from_plan(get(x, "mean", here).dtype))) x = cast_for("mean", std::move(x), f64, here);
   return reduce(rule, std::move(x), over, here);
 }
 NDArray reduce_max(NDArray x, const Reduction& over, Here here) {
@@ -288,8 +287,7 @@ NDArray norm(NDArray x, const Reduction& over, Here here) {
 NDArray all(NDArray x, const Reduction& over, Here here) {
   if (get(x, "all", here).dtype != plan::DType::boolean) fail("all", absl::StrCat("of ", to_string(x.dtype()), ": it is for bool"), here);
   static const Rule rule{.name = "all", .runs = "reduce_prod", .combine = "mul"};
-  NDArray ones = reduce(rule, x.cast(i32, here), over, here);
-  return ones.cast(boolean, here);
+  return cast_for("all", reduce(rule, cast_for("all", std::move(x), i32, here), over, here), boolean, here);
 }
 NDArray any(NDArray x, const Reduction& over, Here here) {
   if (get(x, "any", here).dtype != plan::DType::boolean) fail("any", absl::StrCat("of ", to_string(x.dtype()), ": it is for bool"), here);

@@ -127,7 +127,7 @@ PublicView reshaped(const char* op, const NDArray& array, const Extents& extents
   if (base.contiguous) return view(base, base.offset, shape, row_major(shape), here);
   Dims strides;
   if (strides_for(base.shape, base.strides, shape, &strides)) return view(base, base.offset, shape, strides, here);
-  NDArray plain = array.copy(here);
+  NDArray plain = copy_of(op, array, here);
   const Array& copied = *Access::peek(plain);
   return PublicView(wrap({copied.chunk, copied.dtype, 0, shape, row_major(shape)}), here, /*is_copy=*/true);
 }

@@ -270,6 +270,9 @@ TEST_F(ExecutorErrors, HeadGradients) {
             "backward: the head gradient of 'y' is given more than once");
   EXPECT_EQ(message_of([&] { net.backward({{"y", NDArray::zeros({1, 2})}}); }),
             "backward: the head gradient of 'y' has 1 sample, forward(true) had 2 samples");
+  EXPECT_EQ(message_of([&] { net.backward({{"y", NDArray::zeros({2, 2}, f64)}}); }),
+            "backward: the head gradient of 'y': expected f32 {n <= 8, 2}, got f64 {2, 2}");
+  EXPECT_EQ(message_of([&] { net.backward({{"y", NDArray()}}); }), "backward: the head gradient of 'y': the array is empty");
   net.backward({{"y", NDArray::ones({2, 2})}});
 }
 

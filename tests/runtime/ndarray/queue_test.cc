@@ -126,7 +126,7 @@ TEST(Queue, ErrorsReachTheReader) {
 TEST(Queue, ArraysOfAnotherEngine) {
   auto other = engine::Engine::create({.naive = true});
   ASSERT_TRUE(other.ok());
-  NDArray x = ndarray::new_result(**other, cpu(), plan::DType::f32, {2}), y = NDArray::ones({2});
+  NDArray x = ndarray::new_result(**other, cpu(), plan::DType::f32, {2}, Here::current()), y = NDArray::ones({2});
   x.fill(1);
   x += x;  // the serial engine runs it
   EXPECT_EQ(floats(x), (std::vector<float>{2, 2}));

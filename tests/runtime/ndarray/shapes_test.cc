@@ -62,6 +62,10 @@ TEST(Join, AsNumPy) {
   for (int axis = 0; axis < 3; ++axis) expect_same(stack({a, b}, {axis}), "stack." + std::to_string(axis));
   expect_same(tile(a, {2, 3}), "tile");
   expect_same(tile(stored("row"), {2, 1, 2}), "tile.more");
+  const std::vector<float> tiled = tile(NDArray::from({1.0f, 2.0f}), {300000}).to_vector<float>();
+  ASSERT_EQ(tiled.size(), 600000u);
+  for (size_t i = 0; i < tiled.size(); ++i) ASSERT_EQ(tiled[i], i % 2 == 0 ? 1 : 2) << i;
+  expect_same(tile(stored("a").transpose(), {3, 2}).transpose(), "tile");
   expect_same(pad(a, {.before = {1, 2}, .after = {0, 3}, .value = 7}), "pad");
   std::vector<NDArray> halves = split(stored("concat.1"), 2, {.axis = 1});
   expect_same(halves[0], "a");

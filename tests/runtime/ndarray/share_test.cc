@@ -20,7 +20,7 @@ NDArray on(engine::Engine& engine, const NDArray& values) {
   const NDArray plain = values.contiguous();
   plain.wait();
   const ndarray::Array& from = *Access::peek(plain);
-  NDArray array = ndarray::new_result(engine, cpu(), from.dtype, from.shape);
+  NDArray array = ndarray::new_result(engine, cpu(), from.dtype, from.shape, Here::current());
   ndarray::Chunk& chunk = *Access::peek(array)->chunk;
   std::memcpy(chunk.ensure(), static_cast<const char*>(from.chunk->memory) + from.offset * ndarray::bytes_of(from.dtype), chunk.bytes);
   return array;
