@@ -19,7 +19,7 @@ struct Key {
 };
 
 // Uniform in [low, high), and normal. dtype: f32 or f64; f16 and bf16 are rounded from f32. What rounding would make `high` is the largest number
-// below it. Throws: high - low is infinite in the dtype, or it has no number in [low, high).
+// below it. Throws: low, high - low, mean or deviation is infinite in the dtype, or the dtype has no number in [low, high).
 NDArray uniform(const Extents& shape, Key key, double low = 0, double high = 1, DType dtype = f32, Here here = Here::current());
 NDArray normal(const Extents& shape, Key key, double mean = 0, double deviation = 1, DType dtype = f32, Here here = Here::current());
 // Booleans that are true with this probability.

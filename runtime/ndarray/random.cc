@@ -109,15 +109,18 @@ NDArray draw_bernoulli(const Extents& shape, const From& from, double probabilit
 void check_uniform(double low, double high, DType dtype, Here here) {
   if (!(low < high)) fail("uniform", absl::StrCat("[", low, ", ", high, ") is empty"), here);
   if (dtype != f64 && dtype != f32 && !is_small_float(dtype)) return;  // `draw` says that there are none
-  const auto held = [dtype](double x) { return is_small_float(dtype) ? static_cast<double>(static_cast<float>(x)) : dtype == f32 ? static_cast<float>(x) : x; };
-  if (!std::isfinite(held(high - low)) || !std::isfinite(held(low))) {
+  if (!std::isfinite(rounded(high - low, to_plan(dtype))) || !std::isfinite(rounded(low, to_plan(dtype)))) {
     fail("uniform", absl::StrCat("[", low, ", ", high, ") is too wide for ", to_string(dtype)), here);
   }
   const double last = largest_below(high, dtype);
   if (!std::isfinite(last) || last < low) fail("uniform", absl::StrCat("[", low, ", ", high, ") holds no ", to_string(dtype)), here);
 }
-void check_normal(double deviation, Here here) {
+void check_normal(double mean, double deviation, DType dtype, Here here) {
   if (!(deviation >= 0)) fail("normal", absl::StrCat("the deviation is ", deviation), here);
+  if (!std::isfinite(rounded(mean, to_plan(dtype)))) fail("normal", absl::StrCat("the mean is ", mean, ": no finite ", to_string(dtype)), here);
+  if (!std::isfinite(rounded(deviation, to_plan(dtype)))) {
+    fail("normal", absl::StrCat("the deviation is ", deviation, ": no finite ", to_string(dtype)), here);
+  }
 }
 void check_bernoulli(double probability, Here here) {
   if (!(probability >= 0 && probability <= 1)) fail("bernoulli", absl::StrCat("the probability is ", probability), here);
@@ -131,7 +134,7 @@ NDArray uniform(const Extents& shape, Key key, double low, double high, DType dt
 }
 
 NDArray normal(const Extents& shape, Key key, double mean, double deviation, DType dtype, Here here) {
-  check_normal(deviation, here);
+  check_normal(mean, deviation, dtype, here);
   return draw_normal(shape, {key, nullptr}, mean, deviation, dtype, here);
 }
 
@@ -154,7 +157,7 @@ NDArray Generator::uniform(const Extents& shape, double low, double high, DType 
 }
 
 NDArray Generator::normal(const Extents& shape, double mean, double deviation, DType dtype, Here here) {
-  check_normal(deviation, here);
+  check_normal(mean, deviation, dtype, here);
   return draw_normal(shape, {next(), source_.get()}, mean, deviation, dtype, here);
 }
 

@@ -93,6 +93,21 @@ TEST(Random, UniformNumbersStayBelowTheirEnd) {
   EXPECT_EQ(error_of([&] { random::uniform({1}, key, -3e38, 3e38); }), "uniform: [-3e+38, 3e+38) is too wide for f32");
   EXPECT_EQ(error_of([&] { random::uniform({1}, key, 1.0001, 1.0002, f16); }), "uniform: [1.0001, 1.0002) holds no f16");
   EXPECT_EQ(error_of([&] { random::uniform({1}, key, 0, INFINITY); }), "uniform: [0, inf) is too wide for f32");
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, 0, 1e6, f16); }), "uniform: [0, 1e+06) is too wide for f16");
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, -1e6, 0, f16); }), "uniform: [-1e+06, 0) is too wide for f16");
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, -60000, 60000, f16); }), "uniform: [-60000, 60000) is too wide for f16");
+  EXPECT_EQ(error_of([&] { random::uniform({1}, key, 0, 1e39, bf16); }), "uniform: [0, 1e+39) is too wide for bf16");
+  EXPECT_LE(reduce_max(random::uniform({1000}, key, 0, 65504, f16)).item<float>(), 65504);
+}
+
+TEST(Random, MomentsThatTheTypeHasNot) {
+  random::Generator generator(9);
+  EXPECT_EQ(error_of([&] { generator.normal({1}, 0, INFINITY); }), "normal: the deviation is inf: no finite f32");
+  EXPECT_EQ(error_of([&] { generator.normal({1}, 0, 1e300); }), "normal: the deviation is 1e+300: no finite f32");
+  EXPECT_EQ(error_of([&] { generator.normal({1}, 1e6, 1, f16); }), "normal: the mean is 1e+06: no finite f16");
+  EXPECT_EQ(error_of([&] { generator.normal({1}, NAN, 1, f64); }), "normal: the mean is nan: no finite f64");
+  EXPECT_EQ(generator.next().step, 0u);
+  EXPECT_EQ(random::normal({2}, {}, 1e300, 0, f64).to_vector<double>(), (std::vector<double>{1e300, 1e300}));
 }
 
 }  // namespace
