@@ -39,7 +39,7 @@ constexpr int64_t kPieces = 16, kFewestColumns = 256, kMostColumns = 4096;
 
 constexpr float kNothing = 0;
 
-// A reduction ready to run over contiguous memory.
+// A reduction ready to run.
 struct Reduce {
   Kernels kernels;
   const Rule* rule;
@@ -191,18 +191,39 @@ Axes axes_of(const char* op, const Array& x, const Reduction& over, Here here) {
   return axes;
 }
 
+bool reduces_last(const Dims& shape, unsigned mask) {
+  const int last = shape.size() - 1;
+  return last >= 0 && (mask >> last & 1) != 0 && shape[last] != 1;
+}
+
+// The first of the axes that are the run or the block.
+int first_inside(const Dims& shape, unsigned mask) {
+  int inside = shape.size();
+  if (reduces_last(shape, mask)) return inside - 1;
+  while (inside > 0 && (mask >> (inside - 1) & 1) == 0) --inside;
+  return inside;
+}
+
+// Is each run or block a run of memory? The axes outside may have any strides.
+bool has_runs(const Array& x, unsigned mask) {
+  Dims shape, strides;
+  for (int axis = first_inside(x.shape, mask); axis < x.shape.size(); ++axis) {
+    shape.push_back(x.shape[axis]);
+    strides.push_back(x.strides[axis]);
+  }
+  return is_row_major(shape, strides);
+}
+
 // Divides the axes of x between the odometers and the run or block.
 void lay_out(const Array& x, unsigned mask, Reduce* body) {
-  const int rank = x.shape.size();
-  const Dims strides = row_major(x.shape);
-  body->along_last = rank > 0 && (mask >> (rank - 1) & 1) != 0 && x.shape.back() != 1;
-  int inner = rank;  // axes from here on are the run or the block
+  body->along_last = reduces_last(x.shape, mask);
+  const int inside = first_inside(x.shape, mask);
   body->length = 1;
-  while (inner > 0 && (body->along_last ? inner == rank : (mask >> (inner - 1) & 1) == 0)) body->length *= x.shape[--inner];
-  for (int axis = 0; axis < inner; ++axis) {
+  for (int axis = inside; axis < x.shape.size(); ++axis) body->length *= x.shape[axis];
+  for (int axis = 0; axis < inside; ++axis) {
     Odometer& odometer = (mask >> axis & 1) != 0 ? body->reduced : body->kept;
     odometer.extents.push_back(x.shape[axis]);
-    odometer.strides.push_back(strides[axis]);
+    odometer.strides.push_back(x.strides[axis]);
   }
 }
 
@@ -220,7 +241,9 @@ NDArray reduce(const Rule& rule, NDArray x, const Reduction& over, Here here) {
   get(x, rule.name, here);
   const DType dtype = x.dtype();
   if (dtype == f16 || dtype == bf16) return cast_for(rule.name, reduce(rule, cast_for(rule.name, std::move(x), f32, here), over, here), dtype, here);
-  const NDArray operand = as_run(x, rule.name, here);
+  NDArray operand = as_plain(x, rule.name, here);
+  const Axes axes = axes_of(rule.name, *Access::peek(operand), over, here);
+  if (!has_runs(*Access::peek(operand), axes.mask)) operand = as_run(operand, rule.name, here);
   const Array& from = *Access::peek(operand);
   auto body = std::make_unique<Reduce>();
   body->rule = &rule;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mxc/random.h"
+#include "runtime/ndarray/pool.h"
 #include "tests/runtime/ndarray/expected.h"
 
 namespace mxc {
@@ -29,6 +30,27 @@ TEST(Reduce, EveryChoiceOfAxes) {
     }
     const std::string key = std::string(name) + ".keep";
     expect_near(reducer(stored("big"), {.axes = {1}, .keep_dims = true}, Here::current()), stored(key), 2e-5, key);
+  }
+}
+
+// Runs of memory are read where they are: of rows repeated 2^18 times, no copy of 64 MiB is made. To the bit what a copy gives.
+TEST(Reduce, OfViewsWithoutACopy) {
+  const NDArray row = random::uniform({64}, {.seed = 4}), rows = row.broadcast_to({1 << 18, 64});
+  row.wait();
+  const ndarray::Pool::Use before = ndarray::Pool::arrays().use();
+  const NDArray sums = sum(rows, {.axes = {0}}), largest = reduce_max(rows), means = mean(rows, {.axes = {1}});
+  wait_all();
+  const ndarray::Pool::Use after = ndarray::Pool::arrays().use();
+  EXPECT_LT(after.taken + after.kept - before.taken - before.kept, uint64_t{4} << 20);
+  EXPECT_EQ(doubles(largest), doubles(reduce_max(row)));
+  EXPECT_EQ(doubles(means.slice(0, 7, 8)), doubles(mean(row, {.keep_dims = true})));
+  const NDArray copy = rows.copy();
+  EXPECT_EQ(doubles(sums), doubles(sum(copy, {.axes = {0}})));
+  const NDArray part = copy.reshape({64, 4096, 64}).slice(0, 1, 60, 3).slice(1, 5, 100).slice(2, 3, 50);
+  for (const Extents& axes : std::vector<Extents>{{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {}}) {
+    for (const Reducer reducer : {sum, mean, norm, reduce_max}) {
+      EXPECT_EQ(doubles(reducer(part, {.axes = axes}, Here::current())), doubles(reducer(part.copy(), {.axes = axes}, Here::current())));
+    }
   }
 }
 
