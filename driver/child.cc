@@ -18,6 +18,8 @@ namespace mxc::driver {
 
 namespace {
 
+constexpr int kSshFailed = 255;
+
 absl::Status failed(absl::string_view what, int why) { return absl::InvalidArgumentError(absl::StrCat(what, ": ", ::strerror(why))); }
 
 // Pairs of descriptors, reading end first, of which those that are still here are closed in the end.
@@ -107,6 +109,15 @@ int signal_of(const Child& child) {
 int code_of(const Child& child) {
   const int signal = signal_of(child);
   return signal != 0 ? 128 + signal : WEXITSTATUS(*child.status);
+}
+
+bool was_killed(const Child& child) { return child.status && signal_of(child) != 0; }
+
+std::string how_it_ended(const std::string& who, const Child& child) {
+  const int signal = signal_of(child), code = code_of(child);
+  const std::string how = signal != 0 ? absl::StrCat("was ended by signal ", signal, " (", ::strsignal(signal), ")") : absl::StrCat("ended with exit code ", code);
+  if (child.host.empty()) return absl::StrCat(who, " (process ", child.process, ") ", how);
+  return absl::StrCat(who, " (host ", child.host, ") ", how, code == kSshFailed ? ", as ssh does when it fails itself" : "");
 }
 
 void tell(const Child& child, const std::string& line) {

@@ -59,6 +59,10 @@ bool has_ended(Child& child);
 // Of one that has ended: the signal that ended it, there or here; 0: it ended by itself. And its exit code, 128 + N for signal N.
 int signal_of(const Child& child);
 int code_of(const Child& child);
+// Has it ended, and by a signal?
+bool was_killed(const Child& child);
+// "rank 2 (host beta) was ended by signal 9 (Killed)", for "rank 2".
+std::string how_it_ended(const std::string& who, const Child& child);
 
 // What it is to read. One that has ended reads nothing.
 void tell(const Child& child, const std::string& line);

@@ -9,22 +9,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <random>
-#include <set>
 
 #include "driver/child.h"
 #include "driver/files.h"
-#include "driver/hosts_file.h"
+#include "driver/job_hosts.h"
 #include "driver/remote.h"
 #include "driver/state_folders.h"
+#include "driver/stop_signals.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
 #include "runtime/kv/keys.h"
-#include "runtime/kv/reach.h"
 
 namespace mxc::driver {
 
@@ -36,39 +34,8 @@ namespace {
 constexpr auto kTimeToCome = std::chrono::seconds(20);        // of the scheduler, which comes before the program's own main
 constexpr auto kTimeToEnd = std::chrono::milliseconds(2500);  // of those who have heard that the job has failed
 constexpr auto kTimeToDie = std::chrono::milliseconds(500);   // after SIGTERM
-constexpr int kSshFailed = 255;
 constexpr int kInterrupted = 130;  // exit code of a worker that has stopped because it was asked to, as the standard trainer's
 constexpr int kLookMilliseconds = 20;                         // between looks at who has ended
-
-// The first SIGINT or SIGTERM is for the workers, who may want to save: it is handed on, and mxc waits for them. After it mxc's own handlers are back: the
-// next ends mxc, and all with it. One at a time: what a handler writes is global.
-volatile std::sig_atomic_t stop_signal = 0;
-struct sigaction before_stop[2];
-constexpr int kStopSignals[] = {SIGINT, SIGTERM};
-
-class StopSignals {
- public:
-  StopSignals() {
-    stop_signal = 0;
-    struct sigaction action = {};
-    action.sa_handler = [](int number) {
-      stop_signal = number;
-      restore();
-    };
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < 2; ++i) sigaction(kStopSignals[i], nullptr, &before_stop[i]);
-    for (size_t i = 0; i < 2; ++i)
-      if (before_stop[i].sa_handler != SIG_IGN) sigaction(kStopSignals[i], &action, nullptr);
-  }
-  ~StopSignals() { restore(); }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
- private:
-  static void restore() {
-    for (size_t i = 0; i < 2; ++i) sigaction(kStopSignals[i], &before_stop[i], nullptr);
-  }
-};
 
 class Job {
   using OnDeath = LaunchOptions::OnDeath;
@@ -99,29 +66,12 @@ class Job {
   }
 
   bool find_hosts() {
-    count_ = options_.workers;
-    const absl::Status status = options_.hosts_file.empty() ? absl::OkStatus() : read_hosts();
-    began_with_ = count_;
+    const absl::Status status = hosts_.read(options_);
+    began_with_ = count_ = hosts_.here() ? options_.workers : hosts_.size();
     if (!status.ok()) fail(Fault::input, std::string(status.message()));
     else if (options_.servers > count_)
       fail(Fault::usage, "--servers " + std::to_string(options_.servers) + ": the job has " + std::to_string(count_) + (count_ == 1 ? " process" : " processes"));
     return !printer_.failed();
-  }
-
-  absl::Status read_hosts() {
-    auto text = readWholeFile(options_.hosts_file);
-    if (!text) return absl::InvalidArgumentError(options_.hosts_file + ": " + toString(text.takeError()));
-    const absl::StatusOr<std::vector<Host>> hosts = parse_hosts(options_.hosts_file, *text);
-    if (!hosts.ok()) return hosts.status();
-    absl::StatusOr<std::vector<std::string>> places = spread(options_.hosts_file, *hosts, options_.workers);
-    if (!places.ok()) return places.status();
-    hosts_ = *std::move(places);
-    count_ = static_cast<int>(hosts_.size());
-    addresses_.assign(hosts_.size(), options_.address);
-    if (!options_.address.empty()) return absl::OkStatus();
-    absl::StatusOr<std::vector<std::string>> addresses = addresses_to(hosts_);
-    if (addresses.ok()) addresses_ = *std::move(addresses);
-    return addresses.status();
   }
 
   // A program that makes no store would be started once too often, as the scheduler that it cannot be.
@@ -139,7 +89,7 @@ class Job {
 
   bool open_state() {
     if (options_.on_death == OnDeath::abort) return true;
-    const absl::Status status = states_.open(options_.state_dir.empty() ? work_.path() : options_.state_dir, options_.on_death == OnDeath::shrink, !hosts_.empty());
+    const absl::Status status = states_.open(options_.state_dir.empty() ? work_.path() : options_.state_dir, options_.on_death == OnDeath::shrink, !hosts_.here());
     if (!status.ok()) fail(Fault::input, std::string(status.message()));
     return status.ok();
   }
@@ -148,7 +98,7 @@ class Job {
     if (options_.on_death != OnDeath::abort) {
       if (absl::Status status = states_.begin(count_); !status.ok()) return fail(Fault::input, std::string(status.message())), false;
     }
-    address_ = start_scheduler(address_.empty() ? listening() : address_);
+    address_ = start_scheduler(address_.empty() ? hosts_.listening() : address_);
     if (address_.empty()) return false;
     for (int rank = 0; rank < count_; ++rank) {
       workers_.emplace_back();
@@ -174,22 +124,13 @@ class Job {
             {"MXC_SIZE", std::to_string(count_)},
             {"MXC_SCHEDULER", scheduler},
             {"MXC_PATIENCE", std::to_string(options_.patience)},
-            {"MXC_ON_DEATH", options_.on_death == OnDeath::abort ? "abort" : options_.on_death == OnDeath::wait ? "wait" : "shrink"}};
+            {"MXC_ON_DEATH", on_death_name(options_.on_death)}};
   }
 
   bool start(Child& child, const ChildCommand& command) {
     const absl::Status status = driver::start(child, command);
     if (!status.ok()) fail(Fault::input, std::string(status.message()));
     return status.ok();
-  }
-
-  // At one address if all see this machine by it.
-  std::string listening() const {
-    const std::set<std::string> seen(addresses_.begin(), addresses_.end());
-    const std::string one = seen.empty() ? "127.0.0.1" : *seen.begin();
-    if (seen.size() <= 1) return kv::tcp_address(one, "*");
-    const bool old = std::all_of(seen.begin(), seen.end(), [](const std::string& address) { return address.find(':') == std::string::npos; });
-    return kv::tcp_address(old ? "0.0.0.0" : "::", "*");
   }
 
   // Returns its address; empty after an error.
@@ -222,12 +163,12 @@ class Job {
 
   bool start_worker(int rank) {
     Child& child = workers_[rank];
-    Variables variables = this->variables("worker", hosts_.empty() ? address_ : seen_from(rank));
+    Variables variables = this->variables("worker", hosts_.seen_from(rank, address_));
     variables.push_back({"MXC_RANK", std::to_string(rank)});
     if (options_.shards > 0) variables.push_back({"MXC_SHARDS", std::to_string(options_.shards)});
     if (options_.servers > 0) variables.push_back({"MXC_SERVERS", std::to_string(options_.servers)});
     if (options_.on_death != OnDeath::abort) add_state(child, variables);
-    if (!hosts_.empty()) return start_remote(child, hosts_[static_cast<size_t>(rank)], variables);
+    if (!hosts_.here()) return start_remote(child, hosts_.of(rank), variables);
     variables.push_back({"MXC_KEYS", keys_file_});
     return start(child, {options_.command, variables});
   }
@@ -243,15 +184,15 @@ class Job {
   // Has a signal ended it, unasked, and may another process take its place?
   bool is_replaced(const Child& child) const {
     const bool over = scheduler_.status && signal_of(scheduler_) == 0;
-    const bool died = child.status && signal_of(child) != 0 && signal_of(child) != stop_signal;
+    const bool died = was_killed(child) && signal_of(child) != stop_.received();
     if (over || exit_code_ != 0 || !died) return false;
-    if (options_.on_death == OnDeath::shrink && &child != &scheduler_) return stop_signal == 0 && count_left() > 0;
+    if (options_.on_death == OnDeath::shrink && &child != &scheduler_) return stop_.received() == 0 && count_left() > 0;
     return options_.on_death != OnDeath::abort && returns_ < options_.returns;
   }
 
   // Workers that a signal has not ended.
   int count_left() const {
-    return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const Child& child) { return !child.status || signal_of(child) == 0; }));
+    return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [](const Child& child) { return !was_killed(child); }));
   }
 
   // Goes on without those who have died: all others are ended, whatever they are doing, and as many are started anew. False: they could not be.
@@ -259,7 +200,7 @@ class Job {
     const int left = count_left();
     std::string dead;
     for (size_t rank = 0; rank < workers_.size(); ++rank) {
-      if (!workers_[rank].status || signal_of(workers_[rank]) == 0) continue;
+      if (!was_killed(workers_[rank])) continue;
       dead += (dead.empty() ? "" : ", ") + how_it_ended(named(rank), workers_[rank]);
       gone_ = named(rank) + " (process " + std::to_string(workers_[rank].process) + ")";
     }
@@ -304,12 +245,6 @@ class Job {
     fprintf(stderr, "mxc: %s; %s takes its place (%d of %d)\n", before.c_str(), next.c_str(), ++returns_, options_.returns);
   }
 
-  // The scheduler's address, to the host of this rank.
-  std::string seen_from(int rank) const {
-    const auto listening = kv::parse_host_port(address_);
-    return kv::tcp_address(addresses_[static_cast<size_t>(rank)], std::to_string(listening.ok() ? listening->port : 0));
-  }
-
   bool start_remote(Child& child, const std::string& host, const Variables& variables) {
     llvm::SmallString<256> folder;
     if (std::error_code error = llvm::sys::fs::current_path(folder)) return fail(Fault::input, "there is no current folder: " + error.message()), false;
@@ -347,7 +282,7 @@ class Job {
       for (Child& child : workers_) fresh |= !child.status && has_ended(child);
     }
     for (bool by_signal : {true, false}) {
-      if (by_signal && scheduler_.status && signal_of(scheduler_) != 0 && !is_replaced(scheduler_)) note_failure("the job's scheduler", scheduler_);
+      if (by_signal && was_killed(scheduler_) && !is_replaced(scheduler_)) note_failure("the job's scheduler", scheduler_);
       for (size_t rank = 0; rank < workers_.size(); ++rank) {
         const Child& child = workers_[rank];
         if (child.status && *child.status != 0 && !is_replaced(child) && (signal_of(child) != 0) == by_signal) note_failure(named(rank), child);
@@ -369,14 +304,6 @@ class Job {
 
   static std::string named(size_t rank) { return "rank " + std::to_string(rank); }
 
-  static std::string how_it_ended(const std::string& who, const Child& child) {
-    const int signal = signal_of(child), code = code_of(child);
-    const std::string how = signal ? "was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")"
-                                   : "ended with exit code " + std::to_string(code);
-    if (child.host.empty()) return who + " (process " + std::to_string(child.process) + ") " + how;
-    return who + " (host " + child.host + ") " + how + (code == kSshFailed ? ", as ssh does when it fails itself" : "");
-  }
-
   void watch() {
     int handed_on = 0;
     while (true) {
@@ -386,8 +313,8 @@ class Job {
         if (child.err->open()) wait.push_back({child.err->descriptor(), POLLIN, 0});
       }
       poll(wait.data(), wait.size(), kLookMilliseconds);
-      if (stop_signal != 0 && handed_on == 0) {
-        handed_on = stop_signal;
+      if (stop_.received() != 0 && handed_on == 0) {
+        handed_on = stop_.received();
         for (Child& child : workers_) end(child, handed_on);
       }
       note_ends();
@@ -419,6 +346,7 @@ class Job {
 
   const LaunchOptions& options_;
   DiagnosticPrinter& printer_;
+  const StopSignals stop_;
   WorkDirectory work_;
   std::string job_, keys_file_;
   StateFolders states_;
@@ -426,7 +354,7 @@ class Job {
   kv::JobKeys keys_;
   int count_ = 0;                               // of workers
   int began_with_ = 0;                          // so many of them
-  std::vector<std::string> hosts_, addresses_;  // of each rank: where it runs, and by what address this machine is seen there; empty: all run here
+  JobHosts hosts_;
   Child scheduler_;
   std::vector<Child> workers_;
   int exit_code_ = 0;
@@ -441,8 +369,9 @@ class Job {
 
 }  // namespace
 
+const char* on_death_name(LaunchOptions::OnDeath policy) { return kOnDeathNames[static_cast<size_t>(policy)]; }
+
 int launch(const LaunchOptions& options, DiagnosticPrinter& printer) {
-  const StopSignals stop;
   return Job(options, printer).run();
 }
 

@@ -25,6 +25,10 @@ struct LaunchOptions {
   std::string address;               // of this machine, as hosts see it; empty: what the way to them tells
 };
 
+// In the order of OnDeath, as users and processes (MXC_ON_DEATH) name them.
+constexpr const char* kOnDeathNames[] = {"abort", "wait", "shrink"};
+const char* on_death_name(LaunchOptions::OnDeath policy);
+
 // Runs the job to its end; lines that workers write come out behind their rank, as "[2] line". When a worker fails, the others have a few
 // seconds to say why they end, and are ended then. Returns the exit code: 0 if all workers' are; else that of the one that failed first,
 // 128 + N if signal N ended it. If the job waits for its dead, a process that a signal has ended is no failure as long as it may be started again; each

@@ -40,7 +40,7 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
                    "What becomes of the job when a signal ends a process: abort ends it; wait starts the process again, and the job goes on "
                    "from the last step that is in all values (trainer, dist_sync); shrink goes on from there with the processes that are left")
       ->type_name("abort|wait|shrink")
-      ->check(CLI::IsMember({"abort", "wait", "shrink"}).description(""));
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kOnDeathNames), std::end(kOnDeathNames))).description(""));
   verb->add_option("--returns", options->returns, "With --on-death=wait or shrink: how often processes are started again, all together; with shrink that is the scheduler alone "
                    "(default: 10)")
       ->type_name("NUMBER")
@@ -60,7 +60,7 @@ void addLaunchVerb(CLI::App& app, int& exit_code) {
     options->command = verb->remaining();
     options->ssh = absl::StrSplit(*ssh, ' ', absl::SkipEmpty());
     using OnDeath = LaunchOptions::OnDeath;
-    options->on_death = *policy == "wait" ? OnDeath::wait : *policy == "shrink" ? OnDeath::shrink : OnDeath::abort;
+    options->on_death = static_cast<OnDeath>(std::find(std::begin(kOnDeathNames), std::end(kOnDeathNames), *policy) - std::begin(kOnDeathNames));
     for (const char* only : {"--returns", "--state"}) {
       if (options->on_death == OnDeath::abort && verb->count(only) > 0)
         printer.error(frontend::Fault::usage, std::string(only) + " goes with --on-death=wait or shrink");
