@@ -1,19 +1,21 @@
-// Contributions of workers to a step of a chunk, and their sums by the tree over shards (tree.h): the same on a server of either level.
+// Contributions of workers to a step of a chunk, and their sums by the tree over shards (tree.h): the same on a server of either level. They are added block after
+// block: of memory each is read once, and sums of some of them stay in the processor's cache. Elements do not depend on each other, so the bits are those of whole arrays.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
+#include <span>
 #include <utility>
 
 #include "runtime/core/plan.h"
+#include "runtime/kv/frame.h"
 #include "runtime/kv/tree.h"
 
 namespace mxc::kv {
 
 struct Contribution {
-  std::string bytes;
+  Frame bytes;
   uint64_t weight = 0;  // 0: it is nothing
 };
 
@@ -24,15 +26,15 @@ using Contributions = std::map<std::pair<uint32_t, uint32_t>, Contribution>;
 class Summands {
  public:
   // Null, or one that weighs nothing: this part of a worker holds nothing.
-  void add(Node part, Contribution* contribution) {
-    given_[{part.first, part.end}] = contribution != nullptr && contribution->weight > 0 ? std::optional(contribution) : std::nullopt;
+  void add(Node part, const Contribution* contribution) {
+    given_[{part.first, part.end}] = contribution != nullptr && contribution->weight > 0 ? contribution : nullptr;
   }
-  // The value of a node, with all that it weighs, in the place of one of its contributions, which are changed. Null: there is none.
-  // Requires: the node is a union of parts that were added.
-  Contribution* sum(Node node, plan::DType dtype) const;
+  // Puts the value of a node into `into`. Returns what it weighs; 0: there is none, and `into` is as it was.
+  // Requires: the node is a union of parts that were added; those that hold something have as many bytes as `into`; is_added(dtype).
+  uint64_t sum(Node node, plan::DType dtype, std::span<char> into) const;
 
  private:
-  std::map<std::pair<int64_t, int64_t>, std::optional<Contribution*>> given_;
+  std::map<std::pair<int64_t, int64_t>, const Contribution*> given_;  // null: it holds nothing
 };
 
 }  // namespace mxc::kv

@@ -66,14 +66,14 @@ class InProcessTransport : public Transport {
     return connection->numbers[0];
   }
 
-  absl::Status send(Peer peer, std::span<const std::string_view> frames) override {
+  absl::Status send(Peer peer, std::span<const std::string_view> frames, const std::shared_ptr<const void>&) override {
     std::lock_guard lock(network_->mutex_);
     auto found = self_.connections.find(peer);
     if (found == self_.connections.end() || self_.dead) return absl::UnavailableError("the connection has ended");
     auto& [connection, end] = found->second;
     if (connection->ends[1 - end] == nullptr && !reach(connection, end)) return absl::OkStatus();  // lost on its way
     Arrival arrival{Arrival::Kind::message, connection->numbers[1 - end], {}};
-    for (std::string_view frame : frames) arrival.frames.emplace_back(frame);
+    for (std::string_view frame : frames) arrival.frames.emplace_back(std::string(frame));
     InProcessNetwork::Endpoint& to = *connection->ends[1 - end];
     if (network_->happens(network_->faults_.drop)) return absl::OkStatus();
     if (network_->happens(network_->faults_.duplicate)) network_->deliver(to, arrival);

@@ -116,6 +116,7 @@ std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> near_
     near.on = shared_memory;
     near.largest_frame = largest;
     near.capacity = memory_capacity(size);
+    if (network.context != nullptr) near.is_within = [context = network.context](const std::string& address) { return context->has(address); };
     near.other = [network, largest](int descriptor) {
       ZeroMqOptions of_this = network;
       of_this.largest_frame = largest;

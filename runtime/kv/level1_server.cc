@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-
 namespace mxc::kv {
 
 namespace {
@@ -67,7 +66,7 @@ absl::Status Level1Server::push(uint32_t member, const Message& message, std::ve
   const Type state = state_of(chunk, member, header);
   replies.push_back(reply_to(header, member, state == Type::missing ? Type::received : state, header.step));
   if (state != Type::missing) return absl::OkStatus();
-  std::string bytes = message.frame != nullptr ? std::move(*message.frame) : std::string(message.payload);
+  Frame bytes = message.frame != nullptr ? *message.frame : Frame(std::string(message.payload));
   kept_bytes_ += static_cast<int64_t>(bytes.size());
   chunk.steps[header.step][{member, header.part}] = {std::move(bytes), header.weight};
   advance(header.chunk);
@@ -109,9 +108,10 @@ void Level1Server::contribute(uint32_t number, uint64_t step, Contributions cont
     }
   }
   for (uint32_t part = 0; part < sums_.size(); ++part) {
-    Contribution* sum = summands.sum(sums_[part], plan_.chunks[number].dtype);
-    Contribution made = sum != nullptr ? std::move(*sum) : Contribution();
-    worker_.push(number, part, step, static_cast<uint32_t>(made.weight), std::move(made.bytes), plan_.chunks[number].priority);
+    std::string sum(plan_.chunks[number].bytes, '\0');
+    const uint64_t weight = summands.sum(sums_[part], plan_.chunks[number].dtype, sum);
+    if (weight == 0) sum.clear();
+    worker_.push(number, part, step, static_cast<uint32_t>(weight), std::move(sum), plan_.chunks[number].priority);
   }
 }
 
@@ -127,7 +127,7 @@ void Level1Server::answer_pulls(uint32_t number, std::vector<Reply>& replies) {
   ChunkState& chunk = chunks_.at(number);
   std::erase_if(chunk.pulls, [&](const auto& pull) {
     if (!chunk.version.has_value() || *chunk.version < pull.second.version) return false;
-    Reply made{pull.first, {}, chunk.value};
+    Reply made{pull.first, {}, chunk.value.frame, chunk.value};
     made.header.type = Type::value;
     made.header.chunk = number;
     made.header.step = *chunk.version;
@@ -156,8 +156,7 @@ absl::Status Level1Server::receive_from_level2(uint32_t server, const Message& m
     ChunkState& chunk = chunks_.at(one.chunk);
     chunk.asked.reset();
     chunk.version = one.version;
-    if (message.frame != nullptr) chunk.value = std::move(*message.frame);
-    else chunk.value = one.value;
+    chunk.value = Summed(message.frame != nullptr ? *message.frame : Frame(std::string(one.value)));
     answer_pulls(one.chunk, replies);
     ask_for_value(one.chunk);
   }

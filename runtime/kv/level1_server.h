@@ -55,7 +55,7 @@ class Level1Server {
     std::map<uint32_t, Waiting> pulls;          // by rank
     std::optional<Asked> asked;                 // of level 2
     std::optional<uint64_t> version;            // of `value`; nothing: none has come yet
-    std::string value;
+    Summed value;
   };
 
   absl::Status push(uint32_t member, const Message& message, std::vector<Reply>& replies);

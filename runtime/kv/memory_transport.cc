@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -80,20 +81,23 @@ class MemoryTransport : public Transport {
 
   absl::StatusOr<Peer> connect(const std::string& text) override {
     const Address address = parsed(text);
-    auto connection = options_.on && !address.name.empty() ? MemoryConnection::connect(address.name, options_.capacity)
+    const bool within = options_.is_within && options_.is_within(address.other);
+    auto connection = options_.on && !within && !address.name.empty() ? MemoryConnection::connect(address.name, options_.capacity)
                                                            : absl::StatusOr<std::unique_ptr<MemoryConnection>>(nullptr);
     if (connection.ok() && *connection != nullptr) return add(*std::move(connection), address.other);
     const absl::StatusOr<Peer> peer = other_->connect(address.other);
-    return peer.ok() ? absl::StatusOr<Peer>(of_other(*peer)) : peer;
+    if (!peer.ok()) return peer;
+    if (within && options_.on) within_.insert(of_other(*peer));
+    return of_other(*peer);
   }
 
-  absl::Status send(Peer peer, std::span<const std::string_view> frames) override {
+  absl::Status send(Peer peer, std::span<const std::string_view> frames, const std::shared_ptr<const void>& owner) override {
     if (auto near = near_.find(peer); near != near_.end()) {
       near->second.connection->send(frames);
       return absl::OkStatus();
     }
     const std::optional<Peer> far = far_of(peer);
-    return far.has_value() ? other_->send(*far, frames) : absl::UnavailableError("the connection has ended");
+    return far.has_value() ? other_->send(*far, frames, owner) : absl::UnavailableError("the connection has ended");
   }
 
   absl::StatusOr<Arrival> receive(Duration most) override {
@@ -118,6 +122,7 @@ class MemoryTransport : public Transport {
   void drop(Peer peer) override {
     std::erase_if(arrivals_, [&](const Arrival& arrival) { return arrival.peer == peer; });
     if (near_.erase(peer) > 0) return;
+    within_.erase(peer);
     if (const std::optional<Peer> far = far_of(peer)) other_->drop(*far);
     if (auto found = fallen_.find(peer); found != fallen_.end()) {
       before_.erase(found->second);
@@ -140,7 +145,7 @@ class MemoryTransport : public Transport {
     other_->close(most);  // it stays: others may still wake it
   }
 
-  bool shares_memory(Peer peer) const override { return near_.contains(peer); }
+  bool shares_memory(Peer peer) const override { return near_.contains(peer) || within_.contains(peer); }
 
  private:
   static constexpr Peer kListening = 0;
@@ -196,7 +201,7 @@ class MemoryTransport : public Transport {
   bool move(Peer peer, MemoryConnection& connection) {
     std::deque<MemoryConnection::Frames> messages;
     const absl::Status status = connection.move(options_.largest_frame, messages);
-    for (MemoryConnection::Frames& frames : messages) arrivals_.push_back({Arrival::Kind::message, peer, std::move(frames)});
+    for (MemoryConnection::Frames& frames : messages) arrivals_.push_back({Arrival::Kind::message, peer, {std::move_iterator(frames.begin()), std::move_iterator(frames.end())}});
     return status.ok();
   }
 
@@ -252,6 +257,7 @@ class MemoryTransport : public Transport {
   uint64_t next_ = 0;
   uint32_t turn_ = 0;
   std::map<Peer, Near> near_;
+  std::set<Peer> within_;               // of the other transport, in this process
   std::map<Peer, Peer> fallen_, before_;  // peers that are reached through the other transport now, and back
   std::deque<Arrival> arrivals_;
 };

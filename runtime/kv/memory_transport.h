@@ -17,6 +17,8 @@ struct MemoryTransportOptions {
   int64_t capacity = 2 << 20;       // bytes of a connection's way in each direction: a power of two, 4096 at least
   // Makes the other transport, whose `receive` returns early, with nothing, when this descriptor can be read.
   std::function<absl::StatusOr<std::unique_ptr<Transport>>(int descriptor)> other;
+  // Does the other transport reach this address of its own within the process? Then the connection is left to it. Null: none.
+  std::function<bool(const std::string& address)> is_within = nullptr;
 };
 
 absl::StatusOr<std::unique_ptr<Transport>> make_memory_transport(const MemoryTransportOptions& options);

@@ -69,15 +69,15 @@ std::string written(const Head& head, std::span<const std::string_view> frames) 
 }
 
 // The frames of a message, if they fill it and none is larger than `largest`.
-std::optional<std::vector<std::string>> frames_of(const Head& head, std::string_view bytes, int64_t largest) {
-  std::vector<std::string> frames;
+std::optional<std::vector<Frame>> frames_of(const Head& head, std::string_view bytes, int64_t largest) {
+  std::vector<Frame> frames;
   if (head.frames > bytes.size() / 8) return std::nullopt;
   std::string_view sizes = bytes.substr(0, 8 * size_t{head.frames}), rest = bytes.substr(sizes.size());
   for (; !sizes.empty(); sizes.remove_prefix(8)) {
     uint64_t size;
     std::memcpy(&size, sizes.data(), sizeof size);
     if (size > rest.size() || size > static_cast<uint64_t>(largest)) return std::nullopt;
-    frames.emplace_back(rest.substr(0, size));
+    frames.emplace_back(std::string(rest.substr(0, size)));
     rest.remove_prefix(size);
   }
   if (!rest.empty()) return std::nullopt;
@@ -186,7 +186,7 @@ class MpiEndpoint : public Transport {
     return peer;
   }
 
-  absl::Status send(Peer peer, std::span<const std::string_view> frames) override {
+  absl::Status send(Peer peer, std::span<const std::string_view> frames, const std::shared_ptr<const void>&) override {
     std::lock_guard lock(process_->mutex_);
     auto found = peers_.find(peer);
     if (found == peers_.end()) return absl::UnavailableError("the connection has ended");

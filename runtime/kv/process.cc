@@ -259,6 +259,13 @@ Header Process::stamped(Header header, uint32_t sender) const {
   return header;
 }
 
+absl::Status Process::send(Transport& transport, Peer peer, const Header& header, std::string_view payload, const Summed& kept) {
+  const std::shared_ptr<const void>& owner = kept.frame.owner();
+  const std::string frame = owner != nullptr ? header_frame(header, kept) : header_frame(header, payload);
+  const std::string_view frames[] = {frame, payload};
+  return transport.send(peer, std::span(frames, payload.empty() ? 1 : 2), owner);
+}
+
 void Process::take(const News& news) {
   if (news.kind == News::Kind::peers) {
     {
@@ -299,10 +306,7 @@ void Process::control() {
     Header header;
     std::string text;
     while (member.send(now(), header, text)) {
-      const std::string frame = header_frame(stamped(header, options_.rank), text);
-      std::vector<std::string_view> frames = {frame};
-      if (!text.empty()) frames.push_back(text);
-      transport.send(*scheduler, frames).IgnoreError();  // of an end there is silence, or a `lost`
+      send(transport, *scheduler, stamped(header, options_.rank), text).IgnoreError();  // of an end there is silence, or a `lost`
     }
     if (stopping) break;
     const absl::StatusOr<Arrival> arrival = transport.receive(std::max(Duration(0), member.next_time() - now()));

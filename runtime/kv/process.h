@@ -129,6 +129,8 @@ class Process {
   std::optional<std::vector<std::string>> wait_for_places();
   WorkerOptions worker_options() const;
   Header stamped(Header header, uint32_t sender) const;
+  // `kept`: the payload, if it is kept.
+  static absl::Status send(Transport& transport, Peer peer, const Header& header, std::string_view payload, const Summed& kept = {});
   // Does a pull bring the very step that it asks for? (server.h, invariant 6)
   bool is_exact() const { return !options_.state.empty() && options_.worker.consistency == Consistency(); }
 

@@ -58,15 +58,12 @@ void Process::Clients::refuse(Peer peer, const std::string& why) {
 
 void Process::Clients::answer(std::span<const Reply> replies) {
   for (const Reply& reply : replies) {
-    if (auto to = clients_.find(reply.worker); to != clients_.end()) answer(to->second.peer, reply.header, reply.payload);
+    if (auto to = clients_.find(reply.worker); to != clients_.end()) answer(to->second.peer, reply.header, reply.payload, reply.kept);
   }
 }
 
-void Process::Clients::answer(Peer peer, const Header& header, std::string_view payload) {
-  const std::string frame = header_frame(process_.stamped(header, process_.options_.rank), payload);
-  std::vector<std::string_view> frames = {frame};
-  if (!payload.empty()) frames.push_back(payload);
-  transport_.send(peer, frames).IgnoreError();  // a worker that has gone asks again when it is back
+void Process::Clients::answer(Peer peer, const Header& header, std::string_view payload, const Summed& kept) {
+  Process::send(transport_, peer, process_.stamped(header, process_.options_.rank), payload, kept).IgnoreError();  // a worker that has gone asks again when it is back
 }
 
 Process::Servers::Servers(Process& process, Transport& transport, Worker& worker, uint32_t sender)
@@ -104,14 +101,11 @@ void Process::Servers::count(std::atomic<uint64_t>& bytes, Peer peer, size_t mor
 void Process::Servers::send() {
   Request request;
   while (are_known() && worker_.send(now(), request)) {
-    const std::string frame = header_frame(process_.stamped(request.header, sender_), request.payload);
-    std::vector<std::string_view> frames = {frame};
-    if (!request.payload.empty()) frames.push_back(request.payload);
     const Peer peer = peers_[request.server].value();
-    count(process_.sent_, peer, frame.size() + request.payload.size());
+    count(process_.sent_, peer, kHeaderBytes + request.payload.size());
     process_.pushes_.fetch_add(request.header.type == Type::push ? 1 : 0, std::memory_order_relaxed);
     process_.again_.fetch_add(request.again ? 1 : 0, std::memory_order_relaxed);
-    transport_.send(peer, frames).IgnoreError();  // said again until it is answered
+    Process::send(transport_, peer, process_.stamped(request.header, sender_), request.payload, request.kept).IgnoreError();  // said again until it is answered
   }
 }
 

@@ -32,7 +32,7 @@ class Process::Clients {
   };
   void open(Peer peer, const Header& header);
   void refuse(Peer peer, const std::string& why);
-  void answer(Peer peer, const Header& header, std::string_view payload);
+  void answer(Peer peer, const Header& header, std::string_view payload, const Summed& kept = {});
 
   Process& process_;
   Transport& transport_;

@@ -126,6 +126,7 @@ absl::Status Server::init(uint32_t worker, const Message& message, std::vector<R
   replies.push_back(reply_to(message.header, worker, Type::initialised, 0));
   if (chunk.initialised) return absl::OkStatus();
   std::copy(message.payload.begin(), message.payload.end(), chunk.value.begin());
+  chunk.told.reset();
   chunk.initialised = true;
   keep(number);
   // What has come before it.
@@ -167,14 +168,15 @@ absl::Status Server::push(uint32_t worker, const Message& message, std::vector<R
   if (header.step > committed + consistency_.window()) return broken(message, "no worker may be so far ahead");
   if (header.step >= chunk.finished_from[worker]) return broken(message, "the worker has finished");
   const Chunk& planned = plan_.chunks[header.chunk];
-  std::string bytes;
+  Frame bytes;
   const bool empty = header.weight == 0 && message.payload.empty();
   if (!empty && header.codec != (planned.packed == 0 ? 0 : 1)) return broken(message, "it is not compressed as the plan says");
   if (header.codec == 0) {
-    bytes = message.frame != nullptr ? std::move(*message.frame) : std::string(message.payload);
+    bytes = message.frame != nullptr ? *message.frame : Frame(std::string(message.payload));
   } else {
-    bytes.resize(planned.bytes);
-    if (!plan_.unpack(header.chunk, message.payload, bytes)) return broken(message, "its compressed elements cannot be");
+    std::string elements(planned.bytes, '\0');
+    if (!plan_.unpack(header.chunk, message.payload, elements)) return broken(message, "its compressed elements cannot be");
+    bytes = std::move(elements);
   }
   Collected& step = collected(chunk, header.step);
   auto [place, fresh] = step.contributions.try_emplace({worker, header.part});
@@ -272,9 +274,16 @@ absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pai
     for (Node part : parts) summands.add(part, nullptr);
   for (auto& [part, contribution] : contributions) summands.add(part, contribution);
   chunk.difference.clear();
-  if (const Contribution* sum = summands.sum({0, plan_.rules.shards}, planned.dtype)) {
-    Step made{number, step, sum->weight, sum->bytes, chunk.value};
-    for (uint32_t beside : planned.beside) made.beside.push_back(chunks_.at(beside).value);
+  sum_.resize(std::max(sum_.size(), size_t{planned.bytes}));
+  const std::span<char> sum(sum_.data(), planned.bytes);
+  if (const uint64_t weight = summands.sum({0, plan_.rules.shards}, planned.dtype, sum); weight > 0) {
+    Step made{number, step, weight, sum, chunk.value};
+    chunk.told.reset();
+    for (uint32_t beside : planned.beside) {
+      ChunkState& other = chunks_.at(beside);
+      made.beside.push_back(other.value);
+      other.told.reset();
+    }
     made.difference = &chunk.difference;
     if (absl::Status status = update_(made); !status.ok()) return status;
   }
@@ -294,13 +303,13 @@ void Server::forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all)
 }
 
 // Answers a pull if its version is there. False: it is not.
-bool Server::answer(uint32_t number, uint32_t worker, const Waiting& waiting, std::vector<Reply>& replies) const {
-  const ChunkState& chunk = chunks_.at(number);
+bool Server::answer(uint32_t number, uint32_t worker, const Waiting& waiting, std::vector<Reply>& replies) {
+  ChunkState& chunk = chunks_.at(number);
   const ChunkState& counted = chunks_.at(counted_by(number));
   if (!chunk.initialised || committed_of(counted, worker) < waiting.step) return false;
   const bool shorter = waiting.has_before && chunk.version == waiting.step && !chunk.difference.empty() &&
                        chunk.difference.size() == plan_.chunks[number].packed;
-  Reply made{worker, {}, shorter ? chunk.difference : chunk.value};
+  Reply made{worker, {}, chunk.difference};
   made.header.type = Type::value;
   made.header.codec = shorter ? 1 : 0;
   made.header.chunk = number;
@@ -311,9 +320,26 @@ bool Server::answer(uint32_t number, uint32_t worker, const Waiting& waiting, st
       made.header.step = before->version;
     }
   }
+  if (made.header.codec == 0 && made.header.step == counted.version) {
+    made.kept = told(chunk);
+    made.payload = made.kept.frame;
+  }
   made.header.sequence = waiting.sequence;
   replies.push_back(made);
   return true;
+}
+
+// The value as it is now, for whoever is told of it: all at once have one copy.
+Summed Server::told(ChunkState& chunk) {
+  std::shared_ptr<const Summed> copy = chunk.told.lock();
+  if (copy == nullptr) {
+    copy = std::make_shared<const Summed>(chunk.value);
+    chunk.told = copy;
+  }
+  Summed shared;
+  shared.frame = Frame(copy->frame, copy);
+  shared.sum = copy->sum;
+  return shared;
 }
 
 void Server::answer_pull(uint32_t number, uint32_t worker, std::vector<Reply>& replies) {

@@ -41,6 +41,7 @@ struct Reply {
   uint32_t worker = 0;
   Header header;  // job, epoch, sender and incarnation are whoever's who sends it
   std::string_view payload;
+  Summed kept = {};  // the payload, if it outlives that
 };
 
 // The answer to a message about a chunk, and one of its parts, without a payload.
@@ -100,6 +101,7 @@ class Server {
     uint64_t version = 0;
     std::string value;
     std::string difference;                   // of the version from the one before, compressed; empty: not known
+    std::weak_ptr<const Summed> told;         // a copy of the value, as long as it is on its way to somebody
     std::map<uint64_t, Collected> steps;      // that are not committed
     std::vector<uint64_t> finished_from;      // of each worker
     std::vector<uint64_t> applied;            // async: the last step of each worker that is in the value
@@ -120,7 +122,8 @@ class Server {
   bool is_ready(uint32_t number) const;
   absl::Status commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions);
   void forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all);
-  bool answer(uint32_t number, uint32_t worker, const Waiting& waiting, std::vector<Reply>& replies) const;
+  bool answer(uint32_t number, uint32_t worker, const Waiting& waiting, std::vector<Reply>& replies);
+  Summed told(ChunkState& chunk);
   void answer_pull(uint32_t number, uint32_t worker, std::vector<Reply>& replies);
   void answer_pulls(uint32_t number, std::vector<Reply>& replies);
   void restore();
@@ -134,6 +137,7 @@ class Server {
   std::map<uint32_t, ChunkState> chunks_;
   std::map<uint32_t, uint32_t> main_of_;  // of chunks that lie beside others: these
   int64_t kept_bytes_ = 0;
+  std::string sum_;  // room for the sum of a step
 };
 
 }  // namespace mxc::kv

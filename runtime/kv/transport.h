@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/kv/frame.h"
 
 namespace mxc::kv {
 
@@ -32,7 +33,7 @@ struct Arrival {
   };
   Kind kind = Kind::nothing;
   Peer peer = 0;
-  std::vector<std::string> frames;
+  std::vector<Frame> frames;
 };
 
 // An endpoint. Threads: all from one at a time, but for `wake`.
@@ -46,7 +47,8 @@ class Transport {
   // A connection to a listening endpoint, which may come to listen later.
   virtual absl::StatusOr<Peer> connect(const std::string& address) = 0;
   // Queues a message; never waits. It is on its way at the latest while this endpoint receives or closes. Error: the connection has ended; a `lost` of it comes, or came.
-  virtual absl::Status send(Peer peer, std::span<const std::string_view> frames) = 0;
+  // `owner`, if given, keeps the last frame: its memory may be sent from, instead of a copy, until it is released.
+  virtual absl::Status send(Peer peer, std::span<const std::string_view> frames, const std::shared_ptr<const void>& owner = nullptr) = 0;
   // The next arrival, waiting up to `most`. Error: the endpoint cannot go on.
   virtual absl::StatusOr<Arrival> receive(Duration most) = 0;
   // Lets `receive`, now or the next, return `woken`. From any thread.

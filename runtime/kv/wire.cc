@@ -116,20 +116,7 @@ absl::Status check_length(const Header& header, const Kind& kind, const Limits& 
   return absl::OkStatus();
 }
 
-}  // namespace
-
-uint32_t Limits::largest() const {
-  uint32_t bytes = kMostText;
-  for (uint32_t chunk : chunk_bytes) bytes = std::max(bytes, chunk);
-  return bytes;
-}
-
-const char* name_of(Type type) {
-  const Kind* kind = kind_of(static_cast<uint8_t>(type));
-  return kind == nullptr ? "none" : kind->name;
-}
-
-std::string header_frame(const Header& header, std::string_view payload) {
+std::string header_frame(const Header& header, uint32_t length, uint32_t sum) {
   std::string frame(kHeaderBytes, '\0');
   put(frame, 0, kMagic);
   put(frame, kVersionAt, kWireVersion);
@@ -144,10 +131,33 @@ std::string header_frame(const Header& header, std::string_view payload) {
   put(frame, kStepAt, header.step);
   put(frame, kSequenceAt, header.sequence);
   put(frame, kWeightAt, header.weight);
-  put(frame, kLengthAt, static_cast<uint32_t>(payload.size()));
-  put(frame, kPayloadSumAt, crc32c(payload.data(), payload.size()));
+  put(frame, kLengthAt, length);
+  put(frame, kPayloadSumAt, sum);
   put(frame, kHeaderSumAt, crc32c(frame.data(), kHeaderSumAt));
   return frame;
+}
+
+}  // namespace
+
+uint32_t Limits::largest() const {
+  uint32_t bytes = kMostText;
+  for (uint32_t chunk : chunk_bytes) bytes = std::max(bytes, chunk);
+  return bytes;
+}
+
+const char* name_of(Type type) {
+  const Kind* kind = kind_of(static_cast<uint8_t>(type));
+  return kind == nullptr ? "none" : kind->name;
+}
+
+Summed::Summed(Frame bytes) : frame(std::move(bytes)), sum(crc32c(frame.data(), frame.size())) {}
+
+std::string header_frame(const Header& header, std::string_view payload) {
+  return header_frame(header, static_cast<uint32_t>(payload.size()), crc32c(payload.data(), payload.size()));
+}
+
+std::string header_frame(const Header& header, const Summed& payload) {
+  return header_frame(header, static_cast<uint32_t>(payload.frame.size()), payload.sum);
 }
 
 absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Limits& limits) {

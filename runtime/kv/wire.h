@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/kv/frame.h"
 
 namespace mxc::kv {
 
@@ -103,11 +104,21 @@ struct Limits {
 struct Message {
   Header header;
   std::string_view payload;  // in the frame that was parsed
-  std::string* frame = nullptr;  // that frame, if whoever takes the message may take it, too
+  const Frame* frame = nullptr;  // that frame, if there is one
+};
+
+// A payload that is sent later, or several times, with its checksum.
+struct Summed {
+  Frame frame;
+  uint32_t sum = 0;
+
+  Summed() = default;
+  explicit Summed(Frame bytes);
 };
 
 // The header frame of a message with this payload.
 std::string header_frame(const Header& header, std::string_view payload);
+std::string header_frame(const Header& header, const Summed& payload);
 
 // The message of these frames. Pure: looks at nothing else, whatever the bytes.
 // Error: one line that says what is wrong with them; none of their text is in it.

@@ -14,6 +14,7 @@ namespace {
 constexpr int32_t kFirst = INT32_MAX;      // nothing may go before `open`
 constexpr int32_t kCheck = INT32_MAX - 1;  // and nothing between it and a `check`
 constexpr int32_t kLight = INT32_MAX - 2;  // requests that carry nothing
+const Summed kNothing;
 constexpr int kMorePatience = 16;          // with requests that carry arrays, or whose answer does
 
 }  // namespace
@@ -45,7 +46,7 @@ void Worker::init(uint32_t chunk, std::string value) {
   Pending init;
   init.header.type = Type::init;
   init.header.chunk = chunk;
-  init.payload = std::move(value);
+  init.payload = Summed(std::move(value));
   init.server = plan_.chunks[chunk].server;
   init.priority = plan_.chunks[chunk].priority;
   add({Kind::init, chunk, 0, 0}, std::move(init));
@@ -59,7 +60,7 @@ void Worker::push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight,
   push.header.step = step;
   push.header.weight = weight;
   push.header.codec = plan_.chunks[chunk].packed == 0 || bytes.empty() ? 0 : 1;
-  push.payload = std::move(bytes);
+  if (!bytes.empty()) push.payload = Summed(std::move(bytes));
   push.server = server_for(chunk);
   push.priority = priority;
   uncommitted_[chunk].insert(step);
@@ -254,7 +255,7 @@ bool Worker::may_send(const Id& id, const Pending& pending) const {
   const ServerState& state = servers_[pending.server];
   if (id.kind == Kind::open) return true;
   if (!state.open) return false;
-  const auto bytes = static_cast<int64_t>(pending.payload.size());
+  const auto bytes = static_cast<int64_t>(pending.payload.frame.size());
   return bytes == 0 || !pending.whole || state.on_the_way == 0 || state.on_the_way + bytes <= credit_;
 }
 
@@ -290,10 +291,11 @@ bool Worker::send(Time now, Request& request) {
     const bool probe = id.kind == Kind::push && !pending.whole;
     if (!probe) {
       give_back(pending);
-      pending.charged = static_cast<int64_t>(pending.payload.size());
+      pending.charged = static_cast<int64_t>(pending.payload.frame.size());
       servers_[server].on_the_way += pending.charged;
     }
-    request = {server, pending.header, probe ? std::string_view() : std::string_view(pending.payload), pending.sent};
+    const Summed& payload = probe ? kNothing : pending.payload;
+    request = {server, pending.header, payload.frame, pending.sent, payload};
     if (probe) {
       request.header.type = Type::probe;
       request.header.weight = request.header.codec = 0;

@@ -51,6 +51,7 @@ struct Request {
   Header header;
   std::string_view payload;
   bool again = false;  // it has been sent before
+  Summed kept = {};    // the payload, if there is one
 };
 
 // A value that was pulled: lives as long as the message that brought it. Or, without a value, the version that was asked for.
@@ -114,7 +115,7 @@ class Worker {
   };
   struct Pending {
     Header header;
-    std::string payload;
+    Summed payload;
     int32_t priority = 0;
     int32_t turn = 0;  // its priority in the queue
     uint64_t order = 0;

@@ -34,6 +34,8 @@ constexpr int kEvents = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                         ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 constexpr char kZapAddress[] = "inproc://zeromq.zap.01";
 
+constexpr size_t kKept = 4096;  // bytes from which on a frame's memory is handed over instead of copied
+
 // A message of libzmq's.
 class RawMessage {
  public:
@@ -43,7 +45,22 @@ class RawMessage {
   RawMessage& operator=(const RawMessage&) = delete;
 
   bool receive(void* socket) { return zmq_.msg_recv(&message_, socket, ZMQ_DONTWAIT) >= 0; }
-  std::string text() { return std::string(static_cast<char*>(zmq_.msg_data(&message_)), zmq_.msg_size(&message_)); }
+  std::string_view bytes() { return {static_cast<char*>(zmq_.msg_data(&message_)), zmq_.msg_size(&message_)}; }
+  // What it has brought, as a frame; of large ones the memory goes along.
+  Frame taken() {
+    if (zmq_.msg_size(&message_) < kKept) return Frame(std::string(bytes()));
+    auto held = std::make_shared<RawMessage>(zmq_);
+    zmq_.msg_move(&held->message_, &message_);
+    const std::string_view bytes = held->bytes();
+    return Frame(bytes, std::move(held));
+  }
+  bool send(void* socket, int flags) { return zmq_.msg_send(&message_, socket, flags) >= 0; }
+  // Of memory that stays until the message has left.
+  void refer(std::string_view bytes, const std::shared_ptr<const void>& owner) {
+    auto* held = new std::shared_ptr<const void>(owner);
+    auto release = [](void*, void* hint) { delete static_cast<std::shared_ptr<const void>*>(hint); };
+    zmq_.msg_init_data(&message_, const_cast<char*>(bytes.data()), bytes.size(), release, held);
+  }
   bool more() const { return zmq_.msg_more(&message_) != 0; }
   int connection() const { return zmq_.msg_get(&message_, ZMQ_SRCFD); }
 
@@ -107,15 +124,15 @@ class ZeroMqTransport : public Transport {
     return peer;
   }
 
-  absl::Status send(Peer peer, std::span<const std::string_view> frames) override {
+  absl::Status send(Peer peer, std::span<const std::string_view> frames, const std::shared_ptr<const void>& owner) override {
     auto dealer = dealers_.find(peer);
-    if (dealer != dealers_.end()) return send_frames(dealer->second.socket, frames);
+    if (dealer != dealers_.end()) return send_frames(dealer->second.socket, frames, owner);
     auto stranger = strangers_.find(peer);
     if (stranger == strangers_.end()) return absl::UnavailableError("the connection has ended");
     const std::string& id = stranger->second.id;
     if (zmq_.send(router_.socket, id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
       return absl::UnavailableError("the connection has ended");
-    return send_frames(router_.socket, frames);
+    return send_frames(router_.socket, frames, owner);
   }
 
   absl::StatusOr<Arrival> receive(Duration most) override {
@@ -218,12 +235,22 @@ class ZeroMqTransport : public Transport {
     return absl::OkStatus();
   }
 
-  absl::Status send_frames(void* socket, std::span<const std::string_view> frames) {
+  // `owner`: of the last frame; or null.
+  absl::Status send_frames(void* socket, std::span<const std::string_view> frames, const std::shared_ptr<const void>& owner = nullptr) {
     for (size_t i = 0; i < frames.size(); ++i) {
-      const int flags = ZMQ_DONTWAIT | (i + 1 < frames.size() ? ZMQ_SNDMORE : 0);
-      if (zmq_.send(socket, frames[i].data(), frames[i].size(), flags) < 0) return failed("cannot send");
+      const bool last = i + 1 == frames.size();
+      const int flags = ZMQ_DONTWAIT | (last ? 0 : ZMQ_SNDMORE);
+      if (!(last && owner != nullptr && frames[i].size() >= kKept ? send_kept(socket, frames[i], owner, flags)
+                                                                  : zmq_.send(socket, frames[i].data(), frames[i].size(), flags) >= 0))
+        return failed("cannot send");
     }
     return absl::OkStatus();
+  }
+
+  bool send_kept(void* socket, std::string_view frame, const std::shared_ptr<const void>& owner, int flags) {
+    RawMessage message(zmq_);
+    message.refer(frame, owner);
+    return message.send(socket, flags);
   }
 
   // Waits for anything, and turns it into arrivals.
@@ -259,17 +286,17 @@ class ZeroMqTransport : public Transport {
   }
 
   // All frames of the message that begins with `first`. Empty: too many. The last one knows the connection that it came through.
-  std::vector<std::string> rest_of(void* socket, RawMessage& first, int* connection = nullptr) {
-    std::vector<std::string> frames = {first.text()};
+  std::vector<Frame> rest_of(void* socket, RawMessage& first, int* connection = nullptr) {
     bool more = first.more();
+    std::vector<Frame> frames = {first.taken()};
     while (more) {
       RawMessage next(zmq_);
       if (!next.receive(socket)) return {};
-      if (frames.size() <= kMostFrames) frames.push_back(next.text());
       more = next.more();
       if (connection != nullptr) *connection = next.connection();
+      if (frames.size() <= kMostFrames) frames.push_back(next.taken());
     }
-    return frames.size() > kMostFrames ? std::vector<std::string>() : frames;
+    return frames.size() > kMostFrames ? std::vector<Frame>() : frames;
   }
 
   // Up to `most` messages; of the ROUTER if `peer` is 0.
@@ -278,11 +305,11 @@ class ZeroMqTransport : public Transport {
       RawMessage first(zmq_);
       if (!first.receive(socket)) return;
       int connection = -1;
-      std::vector<std::string> frames = rest_of(socket, first, &connection);
+      std::vector<Frame> frames = rest_of(socket, first, &connection);
       if (frames.empty()) continue;
       Peer from = peer;
       if (from == 0) {
-        from = stranger(frames[0], connection);
+        from = stranger(std::string(frames[0]), connection);
         frames.erase(frames.begin());
       }
       arrivals_.push_back({Arrival::Kind::message, from, std::move(frames)});
@@ -310,7 +337,7 @@ class ZeroMqTransport : public Transport {
     while (true) {
       RawMessage first(zmq_);
       if (!first.receive(socket.monitor)) return;
-      const std::vector<std::string> frames = rest_of(socket.monitor, first);
+      const std::vector<Frame> frames = rest_of(socket.monitor, first);
       if (frames.empty() || frames[0].size() < 6) continue;
       uint16_t event;
       int32_t value;
@@ -319,7 +346,7 @@ class ZeroMqTransport : public Transport {
       if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) socket.refusals = 0;
       // A listener with other keys says nothing and hangs up, as one does that dies at that moment, or stands still: once is no answer.
       const bool hung_up = event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && ++socket.refusals == kMostRefusals;
-      if (peer != 0 && (hung_up || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL || event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)) broken_ = refused(frames.back());
+      if (peer != 0 && (hung_up || event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL || event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)) broken_ = refused(std::string(frames.back()));
       if (event == ZMQ_EVENT_DISCONNECTED) ended(socket, peer, value);
     }
   }
@@ -347,12 +374,12 @@ class ZeroMqTransport : public Transport {
     while (true) {
       RawMessage first(zmq_);
       if (!first.receive(zap_)) return;
-      const std::vector<std::string> frames = rest_of(zap_, first);
+      const std::vector<Frame> frames = rest_of(zap_, first);
       char key[41] = {};
-      const bool ours = frames.size() == 7 && frames[5] == "CURVE" && frames[6].size() == 32 &&
+      const bool ours = frames.size() == 7 && std::string_view(frames[5]) == "CURVE" && frames[6].size() == 32 &&
                         zmq_.z85_encode(key, reinterpret_cast<const uint8_t*>(frames[6].data()), 32) != nullptr &&
                         key == options_.keys.public_key;
-      const std::string request = frames.size() > 1 ? frames[1] : "";
+      const std::string_view request = frames.size() > 1 ? frames[1] : std::string_view();
       const std::string_view answer[] = {"1.0", request, ours ? "200" : "400", ours ? "OK" : "not a key of this job", "", ""};
       (void)send_frames(zap_, answer);
     }

@@ -47,6 +47,8 @@ Loaded open_library() {
   find(library, "zmq_poll", zmq.poll, status);
   find(library, "zmq_msg_init", zmq.msg_init, status);
   find(library, "zmq_msg_init_size", zmq.msg_init_size, status);
+  find(library, "zmq_msg_init_data", zmq.msg_init_data, status);
+  find(library, "zmq_msg_move", zmq.msg_move, status);
   find(library, "zmq_msg_close", zmq.msg_close, status);
   find(library, "zmq_msg_data", zmq.msg_data, status);
   find(library, "zmq_msg_size", zmq.msg_size, status);

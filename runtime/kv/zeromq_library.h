@@ -23,6 +23,8 @@ struct ZeroMq {
   decltype(&zmq_poll) poll;
   decltype(&zmq_msg_init) msg_init;
   decltype(&zmq_msg_init_size) msg_init_size;
+  decltype(&zmq_msg_init_data) msg_init_data;
+  decltype(&zmq_msg_move) msg_move;
   decltype(&zmq_msg_close) msg_close;
   decltype(&zmq_msg_data) msg_data;
   decltype(&zmq_msg_size) msg_size;

@@ -22,7 +22,7 @@ std::vector<int> arrivals(const Faults& faults) {
   while (true) {
     auto arrival = server->receive(2 * faults.longest);
     if (!arrival.ok() || arrival->kind != Arrival::Kind::message) return numbers;
-    numbers.push_back(std::stoi(arrival->frames[0]));
+    numbers.push_back(std::stoi(std::string(arrival->frames[0])));
   }
 }
 
@@ -71,7 +71,7 @@ TEST(InProcess, TheDeadHearAndSayNothing) {
   auto reborn = network->endpoint();
   ASSERT_TRUE(reborn->listen(address).ok());
   ASSERT_TRUE(test::say(*client, peer, {"again"}).ok());
-  EXPECT_EQ(test::next(*reborn).frames, std::vector<std::string>{"again"});
+  EXPECT_EQ(test::next(*reborn).frames, std::vector<Frame>{"again"});
 }
 
 }  // namespace

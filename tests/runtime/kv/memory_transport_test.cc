@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "runtime/kv/memory_connection.h"
+#include "runtime/kv/zeromq_context.h"
 #include "tests/runtime/kv/transports.h"
 
 namespace mxc::kv {
@@ -30,7 +31,7 @@ Peer reach(Transport& client, Transport& server, const std::string& address) {
   const auto peer = client.connect(address);
   EXPECT_TRUE(peer.ok()) << peer.status();
   EXPECT_TRUE(say(client, *peer, {"hello"}).ok());
-  EXPECT_EQ(next(server).frames, std::vector<std::string>{"hello"});
+  EXPECT_EQ(next(server).frames, std::vector<Frame>{"hello"});
   return *peer;
 }
 
@@ -45,6 +46,25 @@ TEST(MemoryTransport, GoesOverTcpWhereItIsNotWanted) {
   auto server = test::shared_memory()(), client = test::shared_memory(4096, false)(), off = test::shared_memory(4096, false)();
   EXPECT_FALSE(client->shares_memory(reach(*client, *server, *server->listen(kAnywhere))));
   EXPECT_FALSE(server->shares_memory(reach(*server, *off, *off->listen(kAnywhere))));
+}
+
+// What a process says to itself is left to the other transport, which needs no copy for it.
+TEST(MemoryTransport, LeavesTheProcessItselfToTheOther) {
+  const auto context = std::make_shared<ZeroMqContext>(**ZeroMq::load(), 1);
+  const auto make = [&](bool on) {
+    return *make_memory_transport({.on = on, .largest_frame = 1 << 21, .other = [&](int descriptor) {
+      return make_zeromq_transport({.largest_frame = 1 << 21, .also = descriptor, .context = context});
+    }, .is_within = [&](const std::string& address) { return context->has(address); }});
+  };
+  for (bool on : {true, false}) {
+    auto server = make(on), client = make(on);
+    const Peer peer = reach(*client, *server, *server->listen(kAnywhere));
+    EXPECT_EQ(client->shares_memory(peer), on);
+    const auto bytes = std::make_shared<const std::string>(1 << 20, 'x');
+    const std::string_view frames[] = {"large", *bytes};
+    ASSERT_TRUE(client->send(peer, frames, bytes).ok());
+    EXPECT_EQ(next(*server).frames[1].data(), bytes->data());
+  }
 }
 
 // As if the server were on another machine: nobody has the name there.
@@ -75,7 +95,7 @@ TEST(MemoryTransport, SeesAProcessThatIsKilled) {
   const Peer peer = *client->connect(text);
   ASSERT_TRUE(client->shares_memory(peer));
   ASSERT_TRUE(say(*client, peer, {"hello"}).ok());
-  EXPECT_EQ(next(*client).frames, std::vector<std::string>{"first"});
+  EXPECT_EQ(next(*client).frames, std::vector<Frame>{"first"});
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   Arrival arrival = next(*client);
@@ -88,11 +108,11 @@ TEST(MemoryTransport, SeesAProcessThatIsKilled) {
   ASSERT_TRUE(other->listen(text).ok());
   ASSERT_TRUE(say(*client, peer, {"again"}).ok());
   const Arrival again = next(*other);
-  EXPECT_EQ(again.frames, std::vector<std::string>{"again"});
+  EXPECT_EQ(again.frames, std::vector<Frame>{"again"});
   ASSERT_TRUE(say(*other, again.peer, {"yes"}).ok());
   const Arrival answer = next(*client);
   EXPECT_EQ(answer.peer, peer);
-  EXPECT_EQ(answer.frames, std::vector<std::string>{"yes"});
+  EXPECT_EQ(answer.frames, std::vector<Frame>{"yes"});
   ::close(said[0]);
   ::close(said[1]);
 }
@@ -109,7 +129,7 @@ TEST(MemoryTransport, BothMaySendAtOnce) {
     for (int i = 0; i < kMessages; ++i) {
       const Arrival arrival = next(transport);
       ASSERT_EQ(arrival.frames.size(), 2u);
-      ASSERT_EQ(arrival.frames[0], std::to_string(i));
+      ASSERT_EQ(arrival.frames[0], Frame(std::to_string(i)));
       ASSERT_EQ(arrival.frames[1].size(), 10'000u + static_cast<size_t>(i));
     }
     transport.close(std::chrono::seconds(10));

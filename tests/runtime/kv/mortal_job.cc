@@ -38,9 +38,9 @@ class MortalTransport : public Transport {
 
   absl::StatusOr<std::string> listen(const std::string& address) override { return inner_->listen(address); }
   absl::StatusOr<Peer> connect(const std::string& address) override { return inner_->connect(address); }
-  absl::Status send(Peer peer, std::span<const std::string_view> frames) override {
+  absl::Status send(Peer peer, std::span<const std::string_view> frames, const std::shared_ptr<const void>& owner) override {
     note(true, frames[0]);
-    return inner_->send(peer, frames);
+    return inner_->send(peer, frames, owner);
   }
   absl::StatusOr<Arrival> receive(Duration most) override {
     auto arrival = inner_->receive(most);

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "runtime/kv/crc32c.h"
+
 namespace mxc::kv {
 namespace {
 
@@ -41,6 +43,19 @@ class ServerTest : public testing::Test {
     return said;
   }
 
+  // The values that worker 1's push is answered with.
+  std::vector<Summed> told(uint64_t step, const std::string& payload) {
+    Message message;
+    message.header = {Type::push, 0, 0, 1, 0, 0, 0, step, 0, 1};
+    message.payload = payload;
+    std::vector<Reply> replies;
+    EXPECT_TRUE(server_.receive(1, message, replies).ok());
+    std::vector<Summed> values;
+    for (const Reply& reply : replies)
+      if (reply.header.type == Type::value) values.push_back(reply.kept);
+    return values;
+  }
+
   using Said = std::vector<std::string>;
   CommunicationPlan plan_;
   Server server_;
@@ -60,6 +75,24 @@ TEST_F(ServerTest, CommitsWhenAllHaveContributed) {
   EXPECT_EQ(server_.value(0), bytes(11, 22));
   EXPECT_EQ(weights_, std::vector<uint64_t>{2});
   EXPECT_EQ(server_.kept_bytes(), 0);
+}
+
+// A copy serves all that are answered at once, and outlives the value; its checksum is that of its bytes.
+TEST_F(ServerTest, AllAreToldOneCopyOfAValue) {
+  say(0, Type::init, 0, bytes(7, 8));
+  say(0, Type::pull, 1, "", 0, 1);
+  say(1, Type::pull, 1, "", 0, 2);
+  say(0, Type::push, 1, bytes(1, 2));
+  const std::vector<Summed> first = told(1, bytes(10, 20));
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].frame.data(), first[1].frame.data());
+  say(0, Type::pull, 2, "", 0, 3);
+  say(0, Type::push, 2, bytes(5, 6));
+  const std::vector<Summed> second = told(2, bytes(50, 60));
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(std::string_view(first[0].frame), bytes(11, 22));
+  EXPECT_EQ(std::string_view(second[0].frame), bytes(55, 66));
+  for (const Summed& value : {first[0], second[0]}) EXPECT_EQ(value.sum, crc32c(value.frame.data(), value.frame.size()));
 }
 
 TEST_F(ServerTest, ADuplicateIsAnsweredAndNotAdded) {

@@ -68,7 +68,7 @@ class TransportTest : public testing::TestWithParam<int> {
     to_server_ = *peer;
     ASSERT_TRUE(say(*client_, to_server_, {"hello"}).ok());
     const Arrival arrival = next(*server_);
-    ASSERT_EQ(arrival.frames, std::vector<std::string>{"hello"});
+    ASSERT_EQ(arrival.frames, std::vector<Frame>{"hello"});
     to_client_ = arrival.peer;
   }
 
@@ -106,7 +106,7 @@ TEST_P(TransportTest, CarriesFramesBothWays) {
   const Arrival arrival = next(*client_);
   EXPECT_EQ(arrival.kind, Arrival::Kind::message);
   EXPECT_EQ(arrival.peer, to_server_);
-  EXPECT_EQ(arrival.frames, (std::vector<std::string>{"one", std::string("\0two\xff", 5), ""}));
+  EXPECT_EQ(arrival.frames, (std::vector<Frame>{"one", std::string("\0two\xff", 5), ""}));
 }
 
 TEST_P(TransportTest, TellsWhereItListens) {
@@ -132,7 +132,7 @@ TEST_P(TransportTest, KeepsTheOrderOfAConnection) {
   const Attending client(*client_);
   for (int i = 0; i < 500; ++i) {
     const Arrival arrival = next(*server_);
-    ASSERT_EQ(arrival.frames[0], std::to_string(i));
+    ASSERT_EQ(arrival.frames[0], Frame(std::to_string(i)));
     ASSERT_EQ(arrival.peer, to_client_);
   }
 }
@@ -143,7 +143,20 @@ TEST_P(TransportTest, CarriesAMebibyte) {
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 2654435761u >> 24);
   ASSERT_TRUE(say(*client_, to_server_, {"large", large}).ok());
   const Attending client(*client_);
-  EXPECT_EQ(next(*server_).frames, (std::vector<std::string>{"large", large}));
+  EXPECT_EQ(next(*server_).frames, (std::vector<Frame>{"large", large}));
+}
+
+// What is sent from memory that is handed over stays there until it has left, and is let go then.
+TEST_P(TransportTest, HandedMemoryIsKeptWhileItIsNeeded) {
+  connect();
+  auto large = std::make_shared<const std::string>(1 << 20, 'x');
+  const std::weak_ptr<const std::string> watched = large;
+  const std::string_view frames[] = {"large", *large};
+  ASSERT_TRUE(client_->send(to_server_, frames, std::move(large)).ok());
+  const Attending client(*client_);
+  EXPECT_EQ(next(*server_).frames, (std::vector<Frame>{"large", std::string(1 << 20, 'x')}));
+  for (int i = 0; i < 2000 && !watched.expired(); ++i) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST_P(TransportTest, TellsConnectionsApart) {
@@ -155,7 +168,7 @@ TEST_P(TransportTest, TellsConnectionsApart) {
   const Arrival arrival = next(*server_);
   EXPECT_NE(arrival.peer, to_client_);
   ASSERT_TRUE(say(*server_, arrival.peer, {"you"}).ok());
-  EXPECT_EQ(next(*other).frames, std::vector<std::string>{"you"});
+  EXPECT_EQ(next(*other).frames, std::vector<Frame>{"you"});
 }
 
 TEST_P(TransportTest, SaysWhenNothingComes) {
@@ -185,7 +198,7 @@ TEST_P(TransportTest, WhatWasSaidBeforeTheEndComesFirst) {
   connect();
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(say(*client_, to_server_, {std::to_string(i)}).ok());
   client_->close(seconds(5));
-  for (int i = 0; i < 50; ++i) ASSERT_EQ(next(*server_).frames, std::vector<std::string>{std::to_string(i)});
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(next(*server_).frames, std::vector<Frame>{std::to_string(i)});
   EXPECT_EQ(next(*server_).kind, Arrival::Kind::lost);
 }
 
@@ -197,7 +210,7 @@ TEST_P(TransportTest, OneThatConnectedTriesAgain) {
   auto address = server_->listen(address_);
   ASSERT_TRUE(address.ok()) << address.status();
   ASSERT_TRUE(say(*client_, to_server_, {"again"}).ok());
-  EXPECT_EQ(next(*server_).frames, std::vector<std::string>{"again"});
+  EXPECT_EQ(next(*server_).frames, std::vector<Frame>{"again"});
 }
 
 TEST_P(TransportTest, ADroppedConnectionEnds) {
@@ -220,8 +233,8 @@ TEST(Mpi, WhatComesTooEarlyIsKept) {
   ASSERT_TRUE(say(*client, *peer, {"first"}).ok());
   ASSERT_TRUE(server->listen("mpi:0/1000").ok());
   ASSERT_TRUE(say(*client, *peer, {"second"}).ok());
-  EXPECT_EQ(next(*server).frames, std::vector<std::string>{"first"});
-  EXPECT_EQ(next(*server).frames, std::vector<std::string>{"second"});
+  EXPECT_EQ(next(*server).frames, std::vector<Frame>{"first"});
+  EXPECT_EQ(next(*server).frames, std::vector<Frame>{"second"});
 }
 
 TEST(Mpi, AFrameThatIsTooLargeEndsTheConnection) {

@@ -112,11 +112,11 @@ TEST(ZeroMqContexts, EndpointsOfOneReachEachOtherWithinTheProcess) {
     ASSERT_TRUE(peer.ok()) << peer.status();
     ASSERT_TRUE(say(*caller, *peer, {"hello", std::string(1 << 20, 'x')}).ok());
     const Arrival arrival = test::next(*listener);
-    EXPECT_EQ(arrival.frames, (std::vector<std::string>{"hello", std::string(1 << 20, 'x')}));
+    EXPECT_EQ(arrival.frames, (std::vector<Frame>{"hello", std::string(1 << 20, 'x')}));
     ASSERT_TRUE(say(*listener, arrival.peer, {"you too"}).ok());
     const Arrival answer = test::next(*caller);
     EXPECT_EQ(answer.peer, *peer);
-    EXPECT_EQ(answer.frames, std::vector<std::string>{"you too"});
+    EXPECT_EQ(answer.frames, std::vector<Frame>{"you too"});
     EXPECT_TRUE(stranger->connect(*address).ok());
     absl::StatusOr<Arrival> refused = Arrival{};
     for (int i = 0; i < 6000 && refused.ok(); ++i) {
@@ -155,7 +155,7 @@ TEST(ZeroMqLimits, AFrameOfTheLargestSizeArrives) {
     ASSERT_TRUE(address.ok());
     auto peer = caller->connect(*address);
     ASSERT_TRUE(say(*caller, *peer, {std::string(1000, 'x')}).ok());
-    EXPECT_EQ(test::next(*listener).frames, std::vector<std::string>{std::string(1000, 'x')});
+    EXPECT_EQ(test::next(*listener).frames, std::vector<Frame>{std::string(1000, 'x')});
   }
 }
 
@@ -199,7 +199,7 @@ TEST(ZeroMqLimits, RawBytesReachNobody) {
   auto peer = caller->connect(*address);
   ASSERT_TRUE(say(*caller, *peer, {"hello"}).ok());
   const Arrival arrival = test::next(*listener);
-  EXPECT_EQ(arrival.frames, std::vector<std::string>{"hello"});
+  EXPECT_EQ(arrival.frames, std::vector<Frame>{"hello"});
 }
 
 TEST(KeyFile, IsReadBack) {
