@@ -256,13 +256,14 @@ class ZeroMqTransport : public Transport {
   // Waits for anything, and turns it into arrivals.
   absl::Status poll(Duration most) {
     std::vector<zmq_pollitem_t> items = {{nullptr, wake_, ZMQ_POLLIN, 0}};
-    auto watch = [&](void* socket) {
-      if (socket != nullptr) items.push_back({socket, 0, ZMQ_POLLIN, 0});
-    };
+    auto watch = [&](void* socket) { items.push_back({socket, 0, ZMQ_POLLIN, 0}); };
     if (options_.also >= 0) items.push_back({nullptr, options_.also, ZMQ_POLLIN, 0});
-    watch(zap_);
-    watch(router_.socket);
-    watch(router_.monitor);
+    const size_t first = items.size();
+    if (zap_ != nullptr) watch(zap_);
+    if (router_.socket != nullptr) {
+      watch(router_.socket);
+      watch(router_.monitor);
+    }
     for (auto& [peer, dealer] : dealers_) {
       watch(dealer.socket);
       watch(dealer.monitor);
@@ -273,14 +274,17 @@ class ZeroMqTransport : public Transport {
     interrupted_ = options_.also >= 0 && items[1].revents != 0;
     uint64_t times;
     if (::read(wake_, &times, sizeof times) == sizeof times) arrivals_.push_back({Arrival::Kind::woken, 0, {}});
-    answer_zap();
+    // Whoever has nothing is not asked: that is a system call.
+    size_t at = first;
+    auto ready = [&] { return items[at++].revents != 0; };
+    if (zap_ != nullptr && ready()) answer_zap();
     if (router_.socket != nullptr) {
-      take(router_.socket, 0, kBatch);
-      take_events(router_, 0);
+      if (ready()) take(router_.socket, 0, kBatch);
+      if (ready()) take_events(router_, 0);
     }
     for (auto& [peer, dealer] : dealers_) {
-      take(dealer.socket, peer, kBatch);
-      take_events(dealer, peer);
+      if (ready()) take(dealer.socket, peer, kBatch);
+      if (ready()) take_events(dealer, peer);
     }
     return std::exchange(broken_, absl::OkStatus());
   }
