@@ -59,7 +59,7 @@ struct PlanRules {
   bool each_shard = false;           // each of a worker's shards contributes in a step of its own
   int64_t cut_above = 256 << 10;     // bytes
   int64_t bundle_below = 0;          // bytes; 0: each key is alone. Keys of a bundle are pushed in the same steps
-  int64_t smallest_piece = 64 << 10, largest_piece = 1 << 20;  // of arrays that are cut
+  int64_t smallest_piece = 64 << 10, largest_piece = 256 << 10;  // of arrays that are cut
   Compression compression = {};
 };
 

@@ -83,10 +83,10 @@ TEST(Plan, LargeKeysAreCutAlignedTo64Bytes) {
   expect_whole(plan);
 }
 
-TEST(Plan, PiecesOfHugeKeysAreAtMostOneMebibyte) {
+TEST(Plan, PiecesOfHugeKeysAreAtMostAQuarterOfAMebibyte) {
   const CommunicationPlan plan = planned({{"w", {64 << 20}, f32}}, {.servers = 2, .workers = 2, .shards = 2});
-  EXPECT_EQ(plan.chunks.size(), 256u);
-  for (const Chunk& chunk : plan.chunks) EXPECT_EQ(chunk.bytes, 1u << 20);
+  EXPECT_EQ(plan.chunks.size(), 1024u);
+  for (const Chunk& chunk : plan.chunks) EXPECT_EQ(chunk.bytes, 256u << 10);
 }
 
 TEST(Plan, BundlesOfSmallNeighboursAreOneChunk) {
