@@ -32,12 +32,12 @@ absl::StatusOr<Identity> of_scheduler(const Environment& environment, Identity i
 }
 
 absl::Status read_predecessors(const Environment& environment, Identity& identity) {
-  if (absl::Status status = read_number(environment, "MXC_BEGAN_WITH", kMostText, identity.began_with); !status.ok()) return status;
+  if (absl::Status status = read_number(environment, "MXC_BEGAN_WITH", kMostMembers, identity.began_with); !status.ok()) return status;
   if (const char* gone = environment("MXC_GONE")) identity.gone = gone;
   const char* state = environment("MXC_STATE_BEFORE");
   if (state == nullptr) return absl::OkStatus();
   identity.before.state_dir = state;
-  return read_number(environment, "MXC_SIZE_BEFORE", kMostText, identity.before.size);
+  return read_number(environment, "MXC_SIZE_BEFORE", kMostMembers, identity.before.size);
 }
 
 // What becomes of the job when a process dies.
@@ -64,7 +64,7 @@ absl::StatusOr<Identity> of_mxc(const Environment& environment, const char* job)
   identity.is_scheduler = role != nullptr && std::string(role) == "scheduler";
   if (role != nullptr && !identity.is_scheduler && std::string(role) != "worker")
     return wrong("MXC_ROLE", role, "worker or scheduler");
-  if (absl::Status status = read_number(environment, "MXC_SIZE", kMostText, identity.size); !status.ok()) return status;
+  if (absl::Status status = read_number(environment, "MXC_SIZE", kMostMembers, identity.size); !status.ok()) return status;
   const char* scheduler = environment("MXC_SCHEDULER");
   if (scheduler == nullptr) return absl::InvalidArgumentError("MXC_JOB is set, and MXC_SCHEDULER is not");
   identity.scheduler = scheduler;
@@ -72,7 +72,7 @@ absl::StatusOr<Identity> of_mxc(const Environment& environment, const char* job)
   if (absl::Status status = read_insecure(environment, identity.insecure); !status.ok()) return status;
   if (absl::Status status = read_policy(environment, identity); !status.ok()) return status;
   if (identity.is_scheduler) return of_scheduler(environment, std::move(identity));
-  if (absl::Status status = read_number(environment, "MXC_RANK", kMostText, identity.rank); !status.ok()) return status;
+  if (absl::Status status = read_number(environment, "MXC_RANK", kMostMembers, identity.rank); !status.ok()) return status;
   if (identity.rank >= identity.size)
     return absl::InvalidArgumentError(
         absl::StrCat("MXC_RANK=", identity.rank, " and MXC_SIZE=", identity.size, " contradict each other"));

@@ -123,7 +123,7 @@ absl::StatusOr<Place> place_by(const Launcher& launcher, Says environment) {
   place.launcher = &launcher;
   place.name = launcher.name;
   if (!is_set(environment, launcher.size)) return half(launcher.rank, launcher.size);
-  const absl::StatusOr<int64_t> size = number_in(environment, launcher.size, kMostText);
+  const absl::StatusOr<int64_t> size = number_in(environment, launcher.size, kMostMembers);
   if (!size.ok()) return size.status();
   place.size = static_cast<uint32_t>(*size);
   if (launcher.address == dmlc_address) {
@@ -134,7 +134,7 @@ absl::StatusOr<Place> place_by(const Launcher& launcher, Says environment) {
   const char* variable = launcher.rank;
   if (!is_set(environment, variable) && launcher.other_rank != nullptr) variable = launcher.other_rank;
   if (!is_set(environment, variable)) return half(launcher.size, launcher.rank);
-  const absl::StatusOr<int64_t> rank = number_in(environment, variable, kMostText);
+  const absl::StatusOr<int64_t> rank = number_in(environment, variable, kMostMembers);
   if (!rank.ok()) return rank.status();
   if (*rank >= *size)
     return absl::InvalidArgumentError(absl::StrCat(variable, "=", *rank, " and ", launcher.size, "=", *size, " contradict each other"));

@@ -125,6 +125,8 @@ void Scheduler::seal(uint32_t rank, const Message& message, std::vector<Notice>&
   if (!all([](const Member& m) { return m.sealed; })) return;
   std::string addresses;
   for (const Member& m : members_) absl::StrAppend(&addresses, addresses.empty() ? "" : "\n", m.address);
+  if (addresses.size() > kMostText)
+    return fail(absl::StrCat("where ", members_.size(), " members are takes ", addresses.size(), " bytes to tell, of at most ", kMostText, ": start fewer"), notices);
   fresh ? tell_all(Type::peers, 0, notices, addresses) : tell(rank, Type::peers, 0, notices, addresses);
 }
 

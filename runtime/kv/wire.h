@@ -71,7 +71,8 @@ enum class Type : uint8_t {
 
 inline constexpr uint32_t kScheduler = 0xffffffff;
 inline constexpr size_t kHeaderBytes = 72;
-inline constexpr uint32_t kMostText = 1 << 16;
+inline constexpr uint32_t kMostMembers = 1 << 16;  // ranks are below
+inline constexpr uint32_t kMostText = 1 << 18;     // bytes: where the servers of 1,500 members are
 inline constexpr uint16_t kWireVersion = 1;
 
 struct Header {

@@ -177,7 +177,7 @@ TEST(KVStore, MachinesHaveTheBitsOfOneProcess) {
   const std::vector<std::vector<std::string>> layouts = {{"a", "a", "b", "b"}, {"a", "b", "a", "b"}, {"a", "a", "a", "b"}, {"a", "b", "b", ""}, {"a", "a", "a", "a"}};
   for (const std::vector<std::string>& machines : layouts) {
     SCOPED_TRACE(absl::StrJoin(machines, " "));
-    for (int64_t shards : {4, 7, 8}) expect_bits_of_one({.workers = 4, .shards = shards, .machines = machines});
+    for (int64_t shards : {4, 7}) expect_bits_of_one({.workers = 4, .shards = shards, .machines = machines});
   }
   expect_bits_of_one({.workers = 4, .shards = 8, .kind = "dist_bounded:0", .servers = 1, .machines = layouts[0]});
   expect_bits_of_one({.workers = 4, .shards = 8, .compress = "2bit", .machines = layouts[0]});
@@ -186,7 +186,7 @@ TEST(KVStore, MachinesHaveTheBitsOfOneProcess) {
 }
 
 TEST(KVStore, MachinesSurviveALossyNetwork) {
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  for (uint64_t seed : {1, 2}) {
     const test::Endpoints endpoints = test::in_process({.seed = seed, .drop = 30, .duplicate = 50, .delay = 100});
     expect_bits_of_one({.workers = 4, .shards = 5, .endpoints = endpoints, .machines = {"a", "a", "b", "b"}});
   }
@@ -267,14 +267,18 @@ TEST(KVStore, BoundedPullsMayLackTheLastSteps) {
     EXPECT_GE(last, 36);
     EXPECT_LE(last, 40);
   }
+  for (float last : count({.workers = 4, .shards = 4, .kind = "dist_bounded:2", .machines = {"a", "a", "b", "b"}}, 20)) {
+    EXPECT_GE(last, 72);
+    EXPECT_LE(last, 80);
+  }
 }
 
 // A worker that is out of data is not waited for, and the updater is told of how many shards a sum is.
-TEST(KVStore, UnequalData) {
+void train_on_unequal_data(const std::vector<std::string>& machines) {
   std::mutex mutex;
   std::vector<int64_t> shards;
   std::vector<float> last(3);
-  EXPECT_EQ(run_job({.workers = 3, .shards = 3},
+  EXPECT_EQ(run_job({.workers = 3, .shards = 3, .machines = machines},
                     [&](Store& store) {
                       store.set_updater(
                           [&](const KVUpdate& update) {
@@ -294,6 +298,11 @@ TEST(KVStore, UnequalData) {
             without_errors(3));
   EXPECT_EQ(last, (std::vector<float>{2, 4, 6}));
   EXPECT_EQ(shards, (std::vector<int64_t>{3, 3, 2, 2, 1, 1}));
+}
+
+TEST(KVStore, UnequalData) {
+  train_on_unequal_data({});
+  train_on_unequal_data({"a", "b", "b"});
 }
 
 TEST(KVStore, BarriersWaitForAll) {

@@ -67,6 +67,14 @@ class SchedulerTest : public testing::Test {
   absl::Status status_;
 };
 
+TEST_F(SchedulerTest, TellsNoMoreThanAMessageHolds) {
+  join_all();
+  const std::string half(kMostText / 2, 'x');
+  say(0, Type::sealed, 77, half);
+  const std::string why = "where 2 members are takes " + std::to_string(kMostText + 1) + " bytes to tell, of at most " + std::to_string(kMostText) + ": start fewer";
+  EXPECT_EQ(say(1, Type::sealed, 77, half), (Said{"0 abort " + why, "1 abort " + why}));
+}
+
 TEST_F(SchedulerTest, TellsWhereServersAreWhenItKnowsAll) {
   join_all();
   EXPECT_EQ(say(1, Type::sealed, 77, "there"), Said{});
