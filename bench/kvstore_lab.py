@@ -57,16 +57,12 @@ class Lab:
         """The command on a machine, on the machine's processor."""
         return self.network.within(number, "taskset", "-c", (number - 1) % os.cpu_count(), *command)
 
-    def load(self, arrays, workers, steps, first, seconds=None, insecure=False):
-        """A step's seconds, and the bytes that each worker has sent in it, most first."""
-        totals = [sum(column) or 1 for column in zip(*arrays)]
-        keys = self.folder / "arrays"
-        keys.write_text("".join(f"{elements} {work / totals[1]} {work / totals[1]}\n" for elements, work in arrays))
+    def job(self, workers, command, more=None, insecure=False):
+        """What each process of a job shows, one on each machine. `more` has further arguments of ranks."""
         self.port += 1  # the last job's scheduler may still be there
         place = {"MXC_SIZE": str(workers), "MXC_RENDEZVOUS": f"{self.network.address(1)}:{self.port}", "TMPDIR": str(self.folder),
                  **({"MXC_INSECURE": "1"} if insecure else {"MXC_KEYS": str(self.keys)})}
-        arguments = [keys, steps, first] + ([] if seconds is None else [seconds])
-        jobs = [subprocess.Popen(self.pinned(rank + 1, self.program, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/",
+        jobs = [subprocess.Popen(self.pinned(rank + 1, *command, *(more or {}).get(rank, [])), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/",
                                  env={**os.environ, **place, "MXC_RANK": str(rank)}) for rank in range(workers)]
         try:
             shown = [job.communicate(timeout=LIMIT) for job in jobs]
@@ -75,8 +71,17 @@ class Lab:
                 job.kill()
         for job, (_, errors) in zip(jobs, shown):
             if job.returncode != 0:
-                raise Failed(f"kvstore_load has failed: {errors.strip()}")
-        seconds, sent = zip(*(map(float, out.split()) for out, _ in shown))
+                raise Failed(f"{pathlib.Path(command[0]).name} has failed: {errors.strip()}")
+        return [out for out, _ in shown]
+
+    def load(self, arrays, workers, steps, first, seconds=None, insecure=False):
+        """A step's seconds, and the bytes that each worker has sent in it, most first."""
+        totals = [sum(column) or 1 for column in zip(*arrays)]
+        keys = self.folder / "arrays"
+        keys.write_text("".join(f"{elements} {work / totals[1]} {work / totals[1]}\n" for elements, work in arrays))
+        arguments = [keys, steps, first] + ([] if seconds is None else [seconds])
+        shown = self.job(workers, [self.program, *arguments], insecure=insecure)
+        seconds, sent = zip(*(map(float, out.split()) for out in shown))
         return max(seconds) / steps, sorted((bytes_sent / steps for bytes_sent in sent), reverse=True)
 
     def iperf3(self, seconds=3):
@@ -181,6 +186,11 @@ def measure(name, build, folder, rounds):
     return [what, f"{ours:.4g} {unit}", f"{reference:.4g} {unit}", f"{ratio:.3f}", f"{'<=' if at_most else '>='} {target:.2f}", "met" if met else "not met"]
 
 
+def check_machine(program):
+    if not sys.platform.startswith("linux") or os.geteuid() != 0 or shutil.which("ip") is None:
+        sys.exit(f"{program}: network namespaces need root, Linux and iproute2")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, help="the build folder")
@@ -191,8 +201,7 @@ def main():
         parser.error("--rounds: at least 1")
     if not (arguments.build / "bin/mxc").exists():
         sys.exit(f"kvstore_lab.py: {arguments.build} has no bin/mxc")
-    if not sys.platform.startswith("linux") or os.geteuid() != 0 or shutil.which("ip") is None:
-        sys.exit("kvstore_lab.py: network namespaces need root, Linux and iproute2")
+    check_machine("kvstore_lab.py")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("kvstore_lab.py: ended by a signal"))  # and so behind itself removes what it has made
     print("row | ours | reference | ratio | target | met", flush=True)
     with tempfile.TemporaryDirectory() as folder:

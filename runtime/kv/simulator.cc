@@ -11,7 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core/plan_sizes.h"
+#include "runtime/kv/agenda.h"
 #include "runtime/kv/server.h"
+#include "runtime/kv/simulated_links.h"
 #include "runtime/kv/tree.h"
 
 namespace mxc::kv {
@@ -41,7 +43,11 @@ CommunicationPlan shrunk(CommunicationPlan plan) {
 
 class Simulation {
  public:
-  Simulation(const CommunicationPlan& plan, const SimulatedJob& job) : job_(job), real_(plan), plan_(shrunk(plan)) {
+  Simulation(const CommunicationPlan& plan, const SimulatedJob& job)
+      : job_(job),
+        real_(plan),
+        plan_(shrunk(plan)),
+        links_(agenda_, static_cast<size_t>(job.rules.workers), job.network.bandwidth, job.network.latency, static_cast<double>(job.network.burst)) {
     machines_.resize(static_cast<size_t>(job.rules.workers));
     for (uint32_t rank = 0; rank < machines_.size(); ++rank) {
       Machine& machine = machines_[rank];
@@ -66,35 +72,18 @@ class Simulation {
         if (plan_.keys[plan_.chunks[chunk].pieces.front().key].beside == plan::kNone) pull(rank, chunk, 0);
       go_on(rank);
     }
-    while (!events_.empty() && failure_.ok()) {
-      std::ranges::pop_heap(events_, std::ranges::greater());
-      const Foreseen next = events_.back();
-      events_.pop_back();
-      now_ = next.time;
-      Event event = std::move(slots_[next.slot]);
-      free_slots_.push_back(next.slot);
-      happen(std::move(event));
-    }
+    while (failure_.ok() && agenda_.next()) {}
     if (!failure_.ok()) return failure_;
     return result();
   }
 
  private:
-  enum class Kind : uint8_t { computed, wake, coming, there, taken };
-  enum class To : uint8_t { server, worker };
-  struct Event {
-    Kind kind = Kind::wake;
-    To to = To::server;  // of a message
+  enum class To : int { server, worker };
+  struct Sent {
+    To to = To::server;
     uint32_t machine = 0, from = 0;
     Header header = {};
     std::string payload = {};
-  };
-  // Those of one time happen in the order in which they were foreseen.
-  struct Foreseen {
-    double time = 0;
-    uint64_t order = 0;
-    uint32_t slot = 0;  // where the event is
-    auto operator<=>(const Foreseen&) const = default;
   };
   struct Machine {
     std::unique_ptr<Worker> worker;
@@ -112,103 +101,60 @@ class Simulation {
     std::map<std::pair<uint32_t, uint64_t>, size_t> begun;               // by chunk and step: keys of a bundle that are there
     std::map<uint64_t, std::pair<uint32_t, uint64_t>> tickets;           // of pulls: chunk, step
     uint64_t next_ticket = 1;
-    // Its link and its processors: when they have time.
-    double out_free = 0, in_free = 0, server_free = 0, worker_free = 0, wakes = kNever;
-    // Measured from the step kUnmeasured on.
-    double out_busy = 0, in_busy = 0, sent = 0, received = 0, messages = 0;
+    double server_free = 0, worker_free = 0;  // when its processors have time
+    double wakes = kNever;
     double measured_from = 0, ended = 0;
   };
 
-  void foresee(double time, Event event) {
-    if (free_slots_.empty()) free_slots_.push_back(static_cast<uint32_t>(slots_.size())), slots_.emplace_back();
-    const uint32_t slot = free_slots_.back();
-    free_slots_.pop_back();
-    slots_[slot] = std::move(event);
-    events_.push_back({time, next_order_++, slot});
-    std::ranges::push_heap(events_, std::ranges::greater());
-  }
-
-  bool measures(const Machine& machine) const { return machine.step >= kUnmeasured && machine.step < job_.steps; }
-
-  // ---- The network: a message leaves, comes to the other's link, is there, has been taken in
+  // ---- The network: a message leaves, is there, has been taken in
   void put(To to, uint32_t from, uint32_t machine, const Header& header, std::string_view payload) {
-    Event event = {.kind = Kind::there, .to = to, .machine = machine, .from = from, .header = header, .payload = std::string(payload)};
-    if (from == machine) return foresee(now_, std::move(event));
-    Machine& sender = machines_[from];
-    const double begins = std::max(now_, sender.out_free), busy = link_seconds(event);
-    sender.out_free = begins + busy;
-    if (measures(sender)) {
-      sender.out_busy += busy;
-      sender.sent += link_bytes(event);
-      ++sender.messages;
-    }
-    event.kind = Kind::coming;
-    foresee(begins + job_.network.latency, std::move(event));
+    Sent sent = {.to = to, .machine = machine, .from = from, .header = header, .payload = std::string(payload)};
+    if (from == machine) return agenda_.at(now(), [this, sent = std::move(sent)]() mutable { take_in(std::move(sent)); });
+    const double bytes = link_bytes(sent);
+    links_.send(from, machine, static_cast<int>(to), bytes, [this, sent = std::move(sent)]() mutable { take_in(std::move(sent)); });
   }
 
-  double array_bytes(const Event& event) const {
-    return event.payload.empty() ? 0 : static_cast<double>(real_.chunks[event.header.chunk].bytes);
+  double array_bytes(const Sent& sent) const {
+    return sent.payload.empty() ? 0 : static_cast<double>(real_.chunks[sent.header.chunk].bytes);
   }
   // Contributions are packed; so are values, if workers that have the version before take differences (process_working.cc): in sync they all have it.
-  bool is_packed(const Event& event) const {
-    const Chunk& chunk = real_.chunks[event.header.chunk];
-    if (chunk.packed == 0 || event.header.type == Type::push) return chunk.packed != 0;
-    return event.header.type == Type::value && event.header.step > 0 && job_.consistency == Consistency() &&
+  bool is_packed(const Sent& sent) const {
+    const Chunk& chunk = real_.chunks[sent.header.chunk];
+    if (chunk.packed == 0 || sent.header.type == Type::push) return chunk.packed != 0;
+    return sent.header.type == Type::value && sent.header.step > 0 && job_.consistency == Consistency() &&
            real_.keys[chunk.pieces.front().key].compressed == Key::Compressed::differences;
   }
-  double link_bytes(const Event& event) const {
-    const double arrays = event.payload.empty() ? 0 : is_packed(event) ? real_.chunks[event.header.chunk].packed : array_bytes(event);
+  double link_bytes(const Sent& sent) const {
+    const double arrays = sent.payload.empty() ? 0 : is_packed(sent) ? real_.chunks[sent.header.chunk].packed : array_bytes(sent);
     const double bytes = arrays + static_cast<double>(job_.network.overhead);
     if (job_.network.mtu == 0) return bytes;
     const double packets = std::ceil(bytes / static_cast<double>(job_.network.mtu - kPacketHeaders));
     return bytes + packets * (kPacketHeaders + kEthernet);
   }
-  double link_seconds(const Event& event) const { return link_bytes(event) / job_.network.bandwidth; }
 
-  void happen(Event event) {
-    Machine& machine = machines_[event.machine];
-    switch (event.kind) {
-      case Kind::computed:
-        machine.computing = false;
-        return computed(event.machine);
-      case Kind::wake:
-        machine.wakes = kNever;
-        return send(event.machine);
-      case Kind::coming: {
-        const double busy = link_seconds(event);
-        machine.in_free = std::max(now_, machine.in_free) + busy;
-        if (measures(machine)) {
-          machine.in_busy += busy;
-          machine.received += link_bytes(event);
-        }
-        event.kind = Kind::there;
-        return foresee(machine.in_free, std::move(event));
-      }
-      case Kind::there: {
-        double& free = event.to == To::server ? machine.server_free : machine.worker_free;
-        free = std::max(now_, free) + array_bytes(event) / job_.network.processing;
-        event.kind = Kind::taken;
-        return free > now_ ? foresee(free, std::move(event)) : happen(std::move(event));
-      }
-      case Kind::taken: return event.to == To::server ? at_server(event) : at_worker(event);
-    }
+  void take_in(Sent sent) {
+    Machine& machine = machines_[sent.machine];
+    double& free = sent.to == To::server ? machine.server_free : machine.worker_free;
+    free = std::max(now(), free) + array_bytes(sent) / job_.network.processing;
+    auto taken = [this, sent = std::move(sent)] { sent.to == To::server ? at_server(sent) : at_worker(sent); };
+    free > now() ? agenda_.at(free, std::move(taken)) : taken();
   }
 
-  void at_server(const Event& event) {
-    if (event.header.type == Type::open) {
+  void at_server(const Sent& sent) {
+    if (sent.header.type == Type::open) {
       Header opened;
       opened.type = Type::opened;
-      return put(To::worker, event.machine, event.from, opened, "");
+      return put(To::worker, sent.machine, sent.from, opened, "");
     }
     std::vector<Reply> replies;
-    failure_ = machines_[event.machine].server->receive(event.from, {event.header, event.payload}, replies);
-    for (const Reply& reply : replies) put(To::worker, event.machine, reply.worker, reply.header, reply.payload);
+    failure_ = machines_[sent.machine].server->receive(sent.from, {sent.header, sent.payload}, replies);
+    for (const Reply& reply : replies) put(To::worker, sent.machine, reply.worker, reply.header, reply.payload);
   }
 
-  void at_worker(const Event& event) {
-    Machine& machine = machines_[event.machine];
+  void at_worker(const Sent& sent) {
+    Machine& machine = machines_[sent.machine];
     std::vector<Pulled> pulled;
-    failure_ = machine.worker->receive(*plan_.server_of_rank(event.from), {event.header, event.payload}, as_time(now_), pulled);
+    failure_ = machine.worker->receive(*plan_.server_of_rank(sent.from), {sent.header, sent.payload}, as_time(now()), pulled);
     for (const Pulled& one : pulled) {
       auto [chunk, step] = machine.tickets.extract(one.ticket).mapped();
       for (const Piece& piece : plan_.chunks[chunk].pieces)
@@ -217,19 +163,22 @@ class Simulation {
     while (!machine.waiting.empty() && has_room(machine, machine.waiting.front())) {
       auto [key, step] = machine.waiting.front();
       machine.waiting.pop_front();
-      push_now(event.machine, key, step);
+      push_now(sent.machine, key, step);
     }
-    go_on(event.machine);
+    go_on(sent.machine);
   }
 
   void send(uint32_t rank) {
     Machine& machine = machines_[rank];
     Request request;
-    while (machine.worker->send(as_time(now_), request)) put(To::server, rank, plan_.rank_of_server(request.server), request.header, request.payload);
+    while (machine.worker->send(as_time(now()), request)) put(To::server, rank, plan_.rank_of_server(request.server), request.header, request.payload);
     const Time next = machine.worker->next_time();
     if (next == Time::max() || as_seconds(next) >= machine.wakes) return;
-    machine.wakes = std::max(now_, as_seconds(next) + 1e-9);
-    foresee(machine.wakes, {.kind = Kind::wake, .machine = rank});
+    machine.wakes = std::max(now(), as_seconds(next) + 1e-9);
+    agenda_.at(machine.wakes, [this, rank] {
+      machines_[rank].wakes = kNever;
+      send(rank);
+    });
   }
 
   // ---- The program of a machine
@@ -271,7 +220,7 @@ class Simulation {
       const ComputeStep& next = job_.compute[machine.at];
       if (std::all_of(next.reads.begin(), next.reads.end(), [&](uint32_t key) { return machine.pulled[key] >= machine.step; })) {
         machine.computing = true;
-        foresee(now_ + next.seconds, {.kind = Kind::computed, .machine = rank});
+        agenda_.at(now() + next.seconds, [this, rank] { computed(rank); });
       }
     }
     send(rank);
@@ -279,6 +228,7 @@ class Simulation {
 
   void computed(uint32_t rank) {
     Machine& machine = machines_[rank];
+    machine.computing = false;
     const bool last = machine.shard + 1 == machine.shards;
     if (last)
       for (uint32_t key : job_.compute[machine.at].makes) push(rank, key, static_cast<uint64_t>(machine.step) + 1);
@@ -287,26 +237,31 @@ class Simulation {
       if (++machine.shard == machine.shards) {
         machine.shard = 0;
         ++machine.step;
-        if (machine.step == kUnmeasured) machine.measured_from = now_;
-        machine.ended = now_;
+        if (machine.step == kUnmeasured) machine.measured_from = now();
+        machine.ended = now();
+        links_.measure(rank, machine.step >= kUnmeasured && machine.step < job_.steps);
       }
     }
     go_on(rank);
   }
+
+  double now() const { return agenda_.now(); }
 
   absl::StatusOr<SimulatedStep> result() const {
     SimulatedStep most;
     const double steps = job_.steps - kUnmeasured;
     double one = 0;
     for (const ComputeStep& step : job_.compute) one += step.seconds;
-    for (const Machine& machine : machines_) {
+    for (uint32_t rank = 0; rank < machines_.size(); ++rank) {
+      const Machine& machine = machines_[rank];
       if (machine.step < job_.steps) return absl::InternalError("a machine waits for ever");
+      const SimulatedLinks::Carried& carried = links_.carried(rank);
       most.seconds = std::max(most.seconds, (machine.ended - machine.measured_from) / steps);
       most.compute = std::max(most.compute, one * static_cast<double>(machine.shards));
-      most.communication = std::max({most.communication, machine.out_busy / steps, machine.in_busy / steps});
-      most.sent = std::max(most.sent, machine.sent / steps);
-      most.received = std::max(most.received, machine.received / steps);
-      most.messages = std::max(most.messages, machine.messages / steps);
+      most.communication = std::max({most.communication, carried.out_busy / steps, carried.in_busy / steps});
+      most.sent = std::max(most.sent, carried.sent / steps);
+      most.received = std::max(most.received, carried.received / steps);
+      most.messages = std::max(most.messages, carried.messages / steps);
     }
     return most;
   }
@@ -314,11 +269,8 @@ class Simulation {
   const SimulatedJob& job_;
   const CommunicationPlan& real_;
   const CommunicationPlan plan_;
-  double now_ = 0;
-  uint64_t next_order_ = 0;
-  std::vector<Foreseen> events_;  // a heap, the next first
-  std::vector<Event> slots_;
-  std::vector<uint32_t> free_slots_;
+  Agenda agenda_;
+  SimulatedLinks links_;
   std::vector<Machine> machines_;
   absl::Status failure_;
 };
@@ -330,6 +282,7 @@ absl::Status check(const std::vector<Key>& keys, const SimulatedJob& job) {
   const SimulatedNetwork& network = job.network;
   if (!is_rate(network.bandwidth) || !is_rate(network.processing)) return absl::InvalidArgumentError("a rate is a number above 0");
   if (!std::isfinite(network.latency) || network.latency < 0) return absl::InvalidArgumentError("a latency is a number from 0 on");
+  if (network.burst < 0) return absl::InvalidArgumentError("a burst is a number of bytes from 0 on");
   if (network.mtu != 0 && network.mtu < kSmallestPacket)
     return absl::InvalidArgumentError(absl::StrCat("an mtu is ", kSmallestPacket, " bytes at least, not ", network.mtu));
   std::vector<bool> made(keys.size());

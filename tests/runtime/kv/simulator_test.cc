@@ -113,6 +113,13 @@ TEST(Simulator, SlowLinksCarryNothingTwice) {
   EXPECT_NEAR(step.sent, lower_bound, 0.02 * lower_bound);
 }
 
+// What a link saves while it is idle, half an array, is there at once: on the way there and on the way back.
+TEST(Simulator, AnIdleLinkCatchesUp) {
+  SimulatedJob job = job_of(2, layers(1, 0.0025));
+  job.network.burst = static_cast<int64_t>(kBytes / 2);
+  EXPECT_NEAR(run(keys_of(1), job).seconds, 0.005 + 2 * (kBytes / 2) / kBandwidth, 1e-4);
+}
+
 // 1448 of 1500 bytes of a packet are the message's, and Ethernet adds 38: 70.7 packets are 71.
 TEST(Simulator, PacketsHaveHeaders) {
   SimulatedJob job = job_of(2, layers(1, 0.0025));
@@ -183,6 +190,9 @@ TEST(Simulator, RefusesWhatCannotBe) {
   job = job_of(2, layers(1, 0.1));
   job.network.mtu = 90;
   EXPECT_EQ(refused(job), "an mtu is 576 bytes at least, not 90");
+  job = job_of(2, layers(1, 0.1));
+  job.network.burst = -1;
+  EXPECT_EQ(refused(job), "a burst is a number of bytes from 0 on");
   EXPECT_EQ(refused(job_of(2, {})), "nothing is computed");
   EXPECT_EQ(refused(job_of(2, layers(2, 0.1))), "key 1 of 1");
   EXPECT_EQ(refused(job_of(2, {{0.1, {}, {0}}, {0.1, {}, {0}}})), "key 0 is made twice in a step");
