@@ -10,9 +10,20 @@
 
 namespace mxc {
 
+namespace {
+
+// No lock is taken before: another thread of the parent may have held it at the fork.
+void check_process(const executor::State& state, Here here) {
+  if (!state.group->engine().inherited()) return;
+  throw Error(absl::StrCat("the executor of '", state.name, "' was made before fork() and stays with the parent process: make another one here"), here);
+}
+
+}  // namespace
+
 Entry& Entry::operator=(const NDArray& array) {
   const std::shared_ptr<executor::State> state = state_.lock();
   if (state == nullptr) throw Error(absl::StrCat("[\"", name_.text, "\"] = array: the executor is gone"), name_.where);
+  check_process(*state, name_.where);
   state->assign(name_, array);
   NDArray::operator=(state->read(name_));
   return *this;
@@ -26,6 +37,7 @@ Executor::~Executor() = default;
 
 executor::State& Executor::alive(Here here) const {
   if (state_ == nullptr) throw Error("the executor has been moved from", here);
+  check_process(*state_, here);
   return *state_;
 }
 

@@ -44,7 +44,11 @@ Array& get(const NDArray& array, const char* op, Here here) {
   Array* found = Access::peek(array);
   if (found == nullptr) fail(op, "the array is empty: nothing was assigned to it, or it was moved from", here);
   // Acquire: pairs with the release when another thread queued the product.
-  if (found->held.load(std::memory_order_acquire)) settle(*found);
+  const bool held = found->held.load(std::memory_order_acquire);
+  if ((held ? found->engine : found->chunk->engine)->inherited()) {
+    fail(op, "the array was made before fork() and stays with the parent process: read values before forking, make arrays anew here", here);
+  }
+  if (held) settle(*found);
   return *found;
 }
 

@@ -48,6 +48,7 @@ struct Array : View {
   NDArray source;
   uint64_t factor = 0;                  // the bits of an element
   Here multiplied;                      // the call
+  engine::Engine* engine = nullptr;     // of the source
   Array *older = nullptr, *newer = nullptr;  // held ones, in the order of making
 };
 
@@ -62,7 +63,7 @@ struct Access {
   }
 };
 
-// What it points to, with a chunk. Error: an empty handle.
+// What it points to, with a chunk. Error: an empty handle; an array that was made before the fork that this process comes from.
 Array& get(const NDArray& array, const char* op, Here here);
 
 inline NDArray wrap(ndarray::View view) { return Access::make(new Array(std::move(view))); }

@@ -1,7 +1,10 @@
 // See held.h. One lock and one list for the process: a product may meet a write to its source on any thread.
 #include "runtime/ndarray/held.h"
 
+#include <pthread.h>
+
 #include <mutex>
+#include <new>
 
 #include "runtime/ndarray/pointwise.h"
 
@@ -11,6 +14,14 @@ namespace {
 // Guards `waiting` of all chunks, what array.h says of held arrays, and their list. Recursive: a push may run bodies, which may use arrays.
 std::recursive_mutex lock;
 Array *oldest = nullptr, *newest = nullptr;
+
+// In the child of a fork another thread of the parent may hold the lock for ever, and held products stay with the parent.
+void begin_anew() {
+  new (&lock) std::recursive_mutex;
+  oldest = newest = nullptr;
+}
+pthread_once_t registered = PTHREAD_ONCE_INIT;  // once a process
+void register_anew() { pthread_atfork(nullptr, nullptr, begin_anew); }
 
 void link(Array& array) {
   array.older = newest;
@@ -47,6 +58,8 @@ NDArray hold_product(const NDArray& source, uint64_t factor, Here here) {
   array->source = source;
   array->factor = factor;
   array->multiplied = here;
+  array->engine = from.chunk->engine;
+  pthread_once(&registered, register_anew);
   std::lock_guard guard(lock);
   if (Array* other = from.chunk->waiting.load(std::memory_order_relaxed)) queue_product(*other);
   link(*array);
@@ -73,7 +86,7 @@ void settle_all() {
 
 void forget(Array& array) {
   // Acquire: a writer of its source may just have queued it. If it is about to, the lock tells.
-  if (!array.held.load(std::memory_order_acquire)) return;
+  if (!array.held.load(std::memory_order_acquire) || array.engine->inherited()) return;
   std::lock_guard guard(lock);
   if (array.held.load(std::memory_order_relaxed)) unlink(array);
 }
@@ -82,6 +95,7 @@ std::optional<Product> take_product(const NDArray& handle) {
   Array& array = *Access::peek(handle);
   // Acquire: nobody else refers to it any more; what they did comes before.
   if (!array.held.load(std::memory_order_relaxed) || array.references.load(std::memory_order_acquire) != 1) return std::nullopt;
+  if (array.engine->inherited()) return std::nullopt;
   std::lock_guard guard(lock);
   if (!array.held.load(std::memory_order_relaxed)) return std::nullopt;
   unlink(array);
