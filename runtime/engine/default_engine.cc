@@ -23,8 +23,8 @@ std::unique_ptr<Engine> make_engine() {
   return *std::move(engine);
 }
 
-// In a child without an engine of its own this does nothing.
-void wait_at_exit() { current.load(std::memory_order_acquire)->wait_all().IgnoreError(); }
+// In a child without an engine of its own this does nothing. Failures stay untold: the frame of main may ask for them still (own_main.cc).
+void wait_at_exit() { current.load(std::memory_order_acquire)->untold(); }
 
 }  // namespace
 

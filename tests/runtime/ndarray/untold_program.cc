@@ -1,5 +1,6 @@
 // A main of a user's own for untold_program_test.py: an operation fails, and by the argument somebody reads its result or not.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "mxc/ndarray.h"
@@ -16,6 +17,11 @@ int main(int argc, char** argv) {
       std::puts("read");
     }
   }
+  if (asked("exits")) {
+    std::printf("before");
+    std::exit(0);
+  }
+  if (asked("exits three")) std::exit(3);
   if (asked("throws")) bad.wait();
   return asked("three") ? 3 : 0;
 }
