@@ -10,8 +10,8 @@
 //     a[2] = c;              // writes c into the third row
 //     a.slice(1, 0, 4) = 0;  // and so for every View
 //
-// Types: the arrays of one operation have one dtype; `cast` converts. A number takes the array's dtype; one that the dtype cannot hold
-// (0.5 in i32) is an error. Shapes broadcast as in NumPy. Ranks go up to 8.
+// Types: the arrays of one operation have one dtype; `cast` converts. A number takes the array's dtype: a floating one rounds it (1e300 is
+// infinite in f32, as in NumPy); one that an integer type does not have (0.5, or 300 in i8) is an error. Shapes broadcast as in NumPy. Ranks go up to 8.
 // Errors: everything here throws mxc::Error with the line of the call, for what is wrong in types, shapes and axes at once.
 // Threads: arrays may be used from several threads; operations of one thread keep their order.
 #pragma once
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -169,11 +170,17 @@ class NDArray {
   NDArray to(Device device, Here here = Here::current()) const;            // on this device already: the array itself
 
   // ---- Reading: these wait
-  // The one element. Whole T: of an integer or boolean array; else of any.
+  // The one element. Whole T: of an integer or boolean array, and T must hold it; else of any, rounded to T.
   template <class T>
   T item(Here here = Here::current()) const {
-    Number value = item_number(std::is_integral_v<T>, here);
-    return value.is_whole ? static_cast<T>(value.whole) : static_cast<T>(value.real);
+    if constexpr (std::is_integral_v<T>) {
+      constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<T>::max());
+      return static_cast<T>(item_within(static_cast<int64_t>(std::numeric_limits<T>::min()),
+                                        kMost > uint64_t{INT64_MAX} ? INT64_MAX : static_cast<int64_t>(kMost), here));
+    } else {
+      const Number value = item_number(/*whole=*/false, here);
+      return value.is_whole ? static_cast<T>(value.whole) : static_cast<T>(value.real);
+    }
   }
   // All elements, row-major. T is the dtype's C++ type.
   template <class T>
@@ -199,6 +206,7 @@ class NDArray {
   static NDArray from_bytes(const void* values, size_t count, DType dtype, const Extents& shape, Here here);
   void release() noexcept;
   Number item_number(bool whole, Here here) const;
+  int64_t item_within(int64_t low, int64_t high, Here here) const;
   NDArray ready_for_read(DType dtype, Here here) const;
   const void* address() const;
   const void* data_for_read(DType dtype, Here here) const;
@@ -250,7 +258,8 @@ class ArrayOperand {
   Here where;
 };
 
-// ---- Arithmetic. Integers wrap around; an integer divided by 0 is 0, and so is its remainder.
+// ---- Arithmetic. Integers wrap around; an integer divided by 0 is 0, and so is its remainder. `/` of integers rounds towards zero, as C++'s does, but `%`
+// has the sign of the divisor, as Python's: they fit together where the signs are equal. NumPy's a // b is (a - a % b) / b.
 NDArray operator+(ArrayOperand a, ArrayOperand b);
 NDArray operator-(ArrayOperand a, ArrayOperand b);
 NDArray operator*(ArrayOperand a, ArrayOperand b);

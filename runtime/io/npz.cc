@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -248,10 +250,13 @@ absl::StatusOr<std::vector<NpzEntry>> read_npz_entries(const std::string& path) 
   auto entries = read_directory(*file, path);
   if (!entries.ok()) return entries.status();
   std::vector<NpzEntry> arrays;
+  std::set<std::string> names;
   for (const Entry& entry : *entries) {
     const std::string name = entry.name.substr(0, entry.name.rfind(".npy"));
     const std::string place = absl::StrCat(path, ": array '", printable(name, kMostShown), "'");
     auto bytes = read_entry(*file, entry, place);
+    if (!absl::EndsWith(entry.name, ".npy") && !(bytes.ok() && absl::StartsWith(*bytes, kNpyMagic))) continue;  // another file
+    if (!names.insert(name).second) return damaged(path, absl::StrCat("two arrays are called '", printable(name, kMostShown), "'"));
     auto array = bytes.ok() ? parse_npy(*bytes, place) : bytes.status();
     if (!array.ok() && array.status().code() != absl::StatusCode::kUnimplemented) return array.status();
     arrays.push_back({name, std::move(array)});

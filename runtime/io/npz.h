@@ -26,7 +26,7 @@ struct NpzEntry {
   absl::StatusOr<NpyArray> array;
 };
 
-// The entries of an archive in its own order. Error: the archive or an array is damaged.
+// The arrays of an archive in its own order; other files in it are left out. Error: the archive or an array is damaged, two arrays have one name.
 absl::StatusOr<std::vector<NpzEntry>> read_npz_entries(const std::string& path);
 
 // The arrays of an archive, all of them or an error, names without ".npy". Entries may be stored or deflated; checksums are checked.

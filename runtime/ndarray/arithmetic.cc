@@ -213,7 +213,7 @@ NDArray unary(const char* op, NDArray x, Here here) {
   const Kernel* kernel = family == nullptr ? nullptr : family->find(get(x, op, here).dtype);
   // What is no elementwise operation has one cell whatever the number of elements.
   if (family == nullptr || family->operands != 1 || std::strchr(op, '.') != nullptr || (kernel != nullptr && kernel->tile == 0)) {
-    fail(op, "there is no such operation on one array", here);
+    fail(op, "there is no such elementwise operation on one array without attributes (those with some are functions, such as leaky_relu(x, slope))", here);
   }
   ArrayOperand operand(std::move(x), here);
   return compute(call_of({family->name, Fusion::none, family}, here, {&operand}));

@@ -101,6 +101,14 @@ Number NDArray::item_number(bool whole, Here here) const {
   return read_number(ready.dtype, first_element(ready));
 }
 
+int64_t NDArray::item_within(int64_t low, int64_t high, Here here) const {
+  const int64_t value = item_number(/*whole=*/true, here).whole;
+  if (value < low || value > high) {
+    fail("item", absl::StrCat(value, " is not in [", low, ", ", high, "], which the type that was asked for holds"), here);
+  }
+  return value;
+}
+
 NDArray NDArray::ready_for_read(DType dtype, Here here) const {
   check_type("to_vector", get(*this, "to_vector", here), dtype, here);
   NDArray plain = as_run(*this, "to_vector", here);

@@ -3,6 +3,8 @@
 // and writing what is read back; that NumPy itself reads it is tested by npz_with_numpy.
 #include "runtime/io/npz.h"
 
+#include <zlib.h>
+
 #include <cstring>
 
 #include "tests/runtime/io/source_test.h"
@@ -55,6 +57,38 @@ TEST(Npz, OtherKindsAreLeftOut) {
   auto optional = open_data(address, {floats("image", {2, 3}), {"words", plan::DType::i32, {}, 9, true}});
   EXPECT_TRUE(optional.ok()) << optional.status();
   EXPECT_EQ(read_npz(mixed).status().message(), words);
+}
+
+// As NumPy, which reads the arrays of an archive that holds other files, too.
+TEST(Npz, OtherFilesAreLeftOut) {
+  TempDir dir;
+  const NpyArray array{plan::DType::f32, {2}, std::string(8, 'a')};
+  std::string bytes = *npz_bytes({{"first", array}, {"read", array}, {"last", array}}, "x");
+  const std::string entry = npy_bytes(array), name = "read.npy";
+  std::string text = entry;
+  text.replace(0, 6, "reader");  // no array any more
+  const size_t data = bytes.find(name) + name.size();
+  ASSERT_EQ(bytes.compare(data, entry.size(), entry), 0);
+  bytes.replace(data, text.size(), text);
+  const auto old_sum = static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(entry.data()), static_cast<uInt>(entry.size())));
+  const auto new_sum = static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
+  for (size_t at : {bytes.find(name), bytes.rfind(name)}) {
+    const size_t sum = bytes.rfind(std::string(reinterpret_cast<const char*>(&old_sum), 4), at);
+    bytes.replace(sum, 4, reinterpret_cast<const char*>(&new_sum), 4);
+    bytes.replace(at, name.size(), "read.txt");
+  }
+  auto back = read_npz(dir.write("x.npz", bytes));
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->size(), 2u);
+  EXPECT_EQ((*back)[0].first, "first");
+  EXPECT_EQ((*back)[1].first, "last");
+}
+
+TEST(Npz, OneArrayOfAName) {
+  TempDir dir;
+  const NpyArray array{plan::DType::f32, {2}, std::string(8, 'a')};
+  EXPECT_EQ(read_npz(dir.write("x.npz", *npz_bytes({{"a", array}, {"b", array}, {"a", array}}, "x"))).status().message(),
+            dir.file("x.npz") + ": two arrays are called 'a'");
 }
 
 TEST(Npz, Faults) {

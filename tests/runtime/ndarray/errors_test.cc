@@ -124,8 +124,10 @@ TEST(Errors, ShapesAndTypes) {
   EXPECT_EQ(error_of([&] { where(x, x, x); }), "where: the condition is f32, not bool");
   EXPECT_EQ(error_of([&] { where(x > 0, x, y); }), "where: shapes {2, 3}, {2, 3} and {4} do not broadcast");
   EXPECT_EQ(error_of([&] { exp(whole); }), "exp: is not defined for i32");
-  EXPECT_EQ(error_of([&] { unary("frobnicate", x); }), "frobnicate: there is no such operation on one array");
-  EXPECT_EQ(error_of([&] { unary("reduce_sum", x); }), "reduce_sum: there is no such operation on one array");
+  const std::string own = " without attributes (those with some are functions, such as leaky_relu(x, slope))";
+  EXPECT_EQ(error_of([&] { unary("frobnicate", x); }), "frobnicate: there is no such elementwise operation on one array" + own);
+  EXPECT_EQ(error_of([&] { unary("reduce_sum", x); }), "reduce_sum: there is no such elementwise operation on one array" + own);
+  EXPECT_EQ(error_of([&] { unary("leaky_relu", x); }), "leaky_relu: there is no such elementwise operation on one array" + own);
   EXPECT_EQ(error_of([&] { maximum(1, 2); }), "maximum: one operand at least must be an array");
   EXPECT_EQ(error_of([&] { clip(x, 1, 0); }), "clip: low = 1 is above high = 0");
   EXPECT_EQ(error_of([&] { matmul(x, x); }), "matmul: shapes {2, 3} and {2, 3} do not multiply");
@@ -295,6 +297,14 @@ TEST(Errors, Reading) {
   const NDArray x = two_three();
   EXPECT_EQ(error_of([&] { x.item<float>(); }), "item: the array of shape {2, 3} has 6 elements, not one");
   EXPECT_EQ(error_of([&] { x[0][0].item<int>(); }), "item: a whole number of a f32: ask for a float, or cast the array");
+  const NDArray large = NDArray::full({}, 300, i32), negative = NDArray::full({}, -2, i64);
+  EXPECT_EQ(error_of([&] { large.item<int8_t>(); }), "item: 300 is not in [-128, 127], which the type that was asked for holds");
+  EXPECT_EQ(error_of([&] { large.item<bool>(); }), "item: 300 is not in [0, 1], which the type that was asked for holds");
+  EXPECT_EQ(error_of([&] { negative.item<uint64_t>(); }), "item: -2 is not in [0, 9223372036854775807], which the type that was asked for holds");
+  EXPECT_EQ(large.item<uint16_t>(), 300);
+  EXPECT_EQ(negative.item<int8_t>(), -2);
+  EXPECT_EQ(NDArray::full({}, INT64_MAX, i64).item<uint64_t>(), uint64_t{INT64_MAX});
+  EXPECT_EQ(large.item<float>(), 300);
   EXPECT_EQ(error_of([&] { x.to_vector<double>(); }), "to_vector: the array of shape {2, 3} is f32, not f64: cast it");
   EXPECT_EQ(error_of([&] { x.transpose().data<float>(); }), "data: the array of shape {3, 2} is not contiguous in memory: take contiguous()");
 }
