@@ -55,7 +55,7 @@ absl::Status ShardCompression::begin(const Job& job, const Shards& shards, std::
   keys_ = keys;
   residuals_.resize(tensors);
   packed_.resize(tensors);
-  int64_t words = 0;
+  int64_t words = sizeof(Mark) / sizeof(int32_t);
   for (uint32_t key = 0; key < tensors; ++key) {
     if (!is_compressed(keys[key])) continue;
     words += static_cast<int64_t>(bytes_of(key) / sizeof(int32_t));
@@ -102,15 +102,40 @@ uint32_t ShardCompression::residual_key(int64_t shard) const {
   return found == residual_keys_.end() ? plan::kNone : found->second;
 }
 
-std::string ShardCompression::residuals_of(size_t own) const {
-  std::string row;
+absl::Status ShardCompression::open_state(const Job& job, uint64_t program) {
+  if (!is_on() || !job.waits()) return absl::OkStatus();
+  std::vector<ResidualState::Residuals> kept;
+  parameters_.assign(residuals_.size(), plan::kNone);
+  for (uint32_t key = 0; key < residuals_.size(); ++key) {
+    if (residuals_[key].empty()) continue;
+    parameters_[key] = static_cast<uint32_t>(kept.size());
+    kept.emplace_back(residuals_[key].begin(), residuals_[key].end());
+  }
+  auto opened = ResidualState::open(*job.identity, program, std::move(kept));
+  if (!opened.ok()) return opened.status();
+  state_ = *std::move(opened);
+  return absl::OkStatus();
+}
+
+void ShardCompression::keep_state(uint32_t key, uint64_t step) {
+  if (state_ != nullptr && parameters_[key] != plan::kNone) state_->keep(parameters_[key], step);
+}
+
+ShardCompression::Mark ShardCompression::mark_of(const std::string& residuals) {
+  Mark mark;
+  std::memcpy(&mark, residuals.data(), sizeof mark);
+  return mark;
+}
+
+std::string ShardCompression::residuals_of(size_t own, const Mark& mark) const {
+  std::string row(reinterpret_cast<const char*>(&mark), sizeof mark);
   for (const auto& shards : residuals_)
     if (!shards.empty()) row.append(shards[own].data(), shards[own].size());
   return row;
 }
 
 void ShardCompression::keep(int64_t shard, const std::string& residuals, Kept& kept) const {
-  size_t at = 0;
+  size_t at = sizeof(Mark);
   for (uint32_t key = 0; key < residuals_.size(); ++key) {
     if (residuals_[key].empty()) continue;
     const size_t bytes = bytes_of(key);

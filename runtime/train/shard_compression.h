@@ -6,6 +6,8 @@
 //
 // A checkpoint has them as tensors: "NAME/exact", and "NAME/residual" with the shards as its first axis. Rank 0, which writes it, pulls the exact values, and
 // the residuals of other processes' shards: each of these shards has a key of its own, to which its process alone contributes.
+//
+// In a job that waits for its dead, a process keeps its residuals in a file (residual_state.h).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@
 
 #include "runtime/train/exchange.h"
 #include "runtime/train/job.h"
+#include "runtime/train/residual_state.h"
 #include "runtime/train/shards.h"
 
 namespace mxc::train {
@@ -41,10 +44,22 @@ class ShardCompression {
   void pack(uint32_t key, size_t own, std::span<char> contribution);
   const char* packed(uint32_t key, size_t own) const { return packed_[key][own].data(); }
 
+  // In a job that waits for its dead: opens the file; residuals become those after so many steps; a parameter's after a step, of which nothing has left yet, are
+  // kept; the job is over. Errors: see ResidualState. Otherwise nothing.
+  absl::Status open_state(const Job& job, uint64_t program);
+  absl::Status restore(uint64_t steps) { return state_ == nullptr ? absl::OkStatus() : state_->restore(steps); }
+  void keep_state(uint32_t key, uint64_t step);
+  void remove_state() { if (state_ != nullptr) state_->remove(); }
+
   // The keys by which residuals travel: of shard `shard`; kNone: rank 0 has them.
   uint32_t residual_key(int64_t shard) const;
-  // The residuals of one of this process's shards, of all parameters in a row; and into `kept` from such a row.
-  std::string residuals_of(size_t own) const;
+  // When residuals travel: after which step, and for which time after it.
+  struct Mark {
+    uint64_t step = 0, time = 0;
+  };
+  // The residuals of one of this process's shards, of all parameters in a row behind a mark; that mark; and into `kept` from such a row.
+  std::string residuals_of(size_t own, const Mark& mark) const;
+  static Mark mark_of(const std::string& residuals);
   void keep(int64_t shard, const std::string& residuals, Kept& kept) const;
 
  private:
@@ -58,6 +73,8 @@ class ShardCompression {
   std::map<int64_t, uint32_t> residual_keys_;          // by shard
   std::vector<std::vector<std::vector<char>>> residuals_;  // by key and own shard
   std::vector<std::vector<std::string>> packed_;
+  std::vector<uint32_t> parameters_;  // by key: in state_
+  std::unique_ptr<ResidualState> state_;  // or null
 };
 
 }  // namespace mxc::train

@@ -44,11 +44,10 @@ int32_t priority_of(uint32_t key) { return -static_cast<int32_t>(key); }
 
 bool has_gradient(const SharedKey& key) { return key.kind == SharedKey::Kind::parameter || key.kind == SharedKey::Kind::gradient; }
 
-// Processes that update whole parameters themselves need each sum once. What compression keeps is gone with a process.
+// Processes that update whole parameters themselves need each sum once. What compression keeps of a shard nobody takes over.
 absl::Status check_kind(const core::PlanView& view, const Job& job) {
-  if (job.waits() && job.compression.is_on()) {
-    return absl::UnimplementedError(absl::StrCat("training by several processes: --on-death=", kv::on_death(*job.identity),
-                                                 " with --compress: what has been left out would be gone with a process"));
+  if (job.waits() && job.identity->shrinks && job.compression.is_on()) {
+    return absl::UnimplementedError("training by several processes: --on-death=shrink with --compress: what has been left out would be gone with a process");
   }
   if (!WholeUpdate::is_in(view) || job.consistency == kv::Consistency()) return absl::OkStatus();
   const std::string optimizer = io::program_fact(view, "optimizer");
@@ -177,6 +176,7 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards,
     auto found = find_place();
     if (!found.ok()) return fail(found.status());
     place = *std::move(found);
+    if (absl::Status status = restore_residuals(place.steps); !status.ok()) return fail(status);
   }
   steps_before_ = place.steps;
   for (uint32_t key = 0; key < keys_.size(); ++key)
@@ -191,12 +191,14 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::begin(const Shards& shards,
 
 // Its file is there before the server's: those who take the servers' over find it.
 absl::Status ShardTraining::open_state() {
+  const plan::Program& program = model_->program();
+  const uint64_t number = core::fnv(core::kFnv, program.plan, program.plan_bytes);
+  if (absl::Status status = compression_.open_state(job_, number); !status.ok()) return status;
   if (whole_ == nullptr || !job_.waits()) return absl::OkStatus();
   std::vector<uint32_t> parameters;
   for (const SharedKey& key : keys_)
     if (key.kind == SharedKey::Kind::gradient) parameters.push_back(key.buffer);
-  const plan::Program& program = model_->program();
-  auto opened = WorkerState::open(*job_.identity, core::fnv(core::kFnv, program.plan, program.plan_bytes), whole_->memory(parameters));
+  auto opened = WorkerState::open(*job_.identity, number, whole_->memory(parameters));
   if (!opened.ok()) return opened.status();
   state_ = *std::move(opened);
   return absl::OkStatus();
@@ -240,6 +242,29 @@ absl::StatusOr<ShardTraining::Return> ShardTraining::find_place() {
   place.so_far.samples = static_cast<int64_t>(all[2 * numbers_ - 2]);
   place.samples = static_cast<uint64_t>(all[numbers_ - 2]);
   return place;
+}
+
+// A checkpoint after that very step is made again: the residuals that shards have sent for it already are sent again, as the same.
+absl::Status ShardTraining::restore_residuals(uint64_t steps) {
+  if (!compression_.is_on()) return absl::OkStatus();
+  if (absl::Status status = compression_.restore(steps); !status.ok()) return status;
+  // Of another rank's shard if this one's send none.
+  for (int64_t shard = shards_.own.first; shard < shards_.count; ++shard) {
+    const uint32_t key = compression_.residual_key(shard);
+    if (key == plan::kNone) continue;
+    kv::Answer answer;
+    exchange_->ask(key, &collected_, answer.done());
+    if (absl::Status status = answer.wait(); !status.ok()) return status;
+    if (collected_ == 0) break;
+    std::string row(plain_value(key).size(), '\0');
+    if (absl::Status status = pull_now(key, collected_, row.data()); !status.ok()) return status;
+    const ShardCompression::Mark mark = ShardCompression::mark_of(row);
+    if (mark.step == steps) collected_ -= mark.time;
+    break;
+  }
+  for (int64_t shard = shards_.own.first; shard < shards_.own.end; ++shard)
+    if (const uint32_t key = compression_.residual_key(shard); key != plan::kNone) steps_[key] = collected_;
+  return absl::OkStatus();
 }
 
 // Every rank writes a row of a table whose rows are added, that of its first shard; so all see all, and come to the same answer.
@@ -315,6 +340,7 @@ void ShardTraining::queue_push(uint32_t key, const std::vector<uint32_t>& weight
         std::vector<kv::PartOfKey> parts;
         overlap_.begin(Overlap::Kind::communication, Overlap::clock());
         const bool packed = job_.size > 1 && compression_.packs(key);
+        compression_.keep_state(key, step);
         for (size_t part = 0; part < weights.size(); ++part)
           parts.push_back({packed ? compression_.packed(key, part) : tensors_[key].places[part].data(), weights[part]});
         exchange_->push(key, step, std::move(parts), priority_of(key), ends(std::move(completion)));
@@ -497,10 +523,11 @@ absl::Status ShardTraining::collect(bool wanted) {
 absl::Status ShardTraining::push_residuals() {
   if (!compression_.is_on()) return absl::OkStatus();
   ++collected_;
+  mark_ = {steps_[measures_], mark_.step == steps_[measures_] ? mark_.time + 1 : 1};
   for (size_t own = 0; own < static_cast<size_t>(shards_.owned()); ++own) {
     const uint32_t key = compression_.residual_key(shards_.own.first + static_cast<int64_t>(own));
     if (key == plan::kNone) continue;
-    const std::string row = compression_.residuals_of(own);
+    const std::string row = compression_.residuals_of(own, mark_);
     std::vector<std::vector<char>> parts(parts_.size());
     std::vector<uint32_t> weights(parts_.size(), 0);
     parts[own].assign(row.begin(), row.end());
@@ -521,7 +548,7 @@ absl::Status ShardTraining::pull_kept() {
   for (int64_t shard = 0; shard < shards_.count; ++shard) {
     const uint32_t key = compression_.residual_key(shard);
     if (key == plan::kNone) {
-      compression_.keep(shard, compression_.residuals_of(static_cast<size_t>(shard)), kept_);
+      compression_.keep(shard, compression_.residuals_of(static_cast<size_t>(shard), mark_), kept_);
       continue;
     }
     std::string row(plain_value(key).size(), '\0');
@@ -537,6 +564,7 @@ absl::Status ShardTraining::close() {
   absl::Status closed = exchange_->close(steps_);
   if (!closed.ok()) return fail(closed);
   if (state_ != nullptr && !job_.identity->shrinks) state_->remove();
+  compression_.remove_state();
   return closed;
 }
 

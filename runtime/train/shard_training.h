@@ -123,6 +123,7 @@ class ShardTraining {
   absl::StatusOr<Return> find_place();
   void queue_gate();
   absl::Status open_state();
+  absl::Status restore_residuals(uint64_t steps);
   absl::Status bring_up_to_date(uint64_t samples);
 
   absl::Status push_residuals();
@@ -155,6 +156,7 @@ class ShardTraining {
   ShardCompression compression_;
   Kept kept_;
   uint64_t collected_ = 0;       // times
+  ShardCompression::Mark mark_;  // of the last
   uint32_t measures_ = 0, facts_ = 0;  // keys
   size_t numbers_ = 0;  // that are measured: sums, samples, wishes to stop
   engine::Variable gate_;
