@@ -96,7 +96,7 @@ class Job {
 
   bool start_all() {
     if (options_.on_death != OnDeath::abort) {
-      if (absl::Status status = states_.begin(count_); !status.ok()) return fail(Fault::input, std::string(status.message())), false;
+      if (absl::Status status = states_.begin(count_, servers()); !status.ok()) return fail(Fault::input, std::string(status.message())), false;
     }
     address_ = start_scheduler(address_.empty() ? hosts_.listening() : address_);
     if (address_.empty()) return false;
@@ -161,12 +161,15 @@ class Job {
            "";
   }
 
+  // Those who are left may be fewer than were asked for.
+  int servers() const { return options_.servers > 0 ? std::min(static_cast<int>(options_.servers), count_) : count_; }
+
   bool start_worker(int rank) {
     Child& child = workers_[rank];
     Variables variables = this->variables("worker", hosts_.seen_from(rank, address_));
     variables.push_back({"MXC_RANK", std::to_string(rank)});
     if (options_.shards > 0) variables.push_back({"MXC_SHARDS", std::to_string(options_.shards)});
-    if (options_.servers > 0) variables.push_back({"MXC_SERVERS", std::to_string(options_.servers)});
+    if (options_.servers > 0) variables.push_back({"MXC_SERVERS", std::to_string(servers())});
     if (options_.on_death != OnDeath::abort) add_state(child, variables);
     if (!hosts_.here()) return start_remote(child, hosts_.of(rank), variables);
     variables.push_back({"MXC_KEYS", keys_file_});

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "llvm/Support/FileSystem.h"
+#include "runtime/kv/plan.h"
 #include "runtime/kv/server_state.h"
 
 namespace mxc::driver {
@@ -23,14 +24,14 @@ absl::Status StateFolders::open(const std::string& folder, bool shrinks, bool el
   return absl::OkStatus();
 }
 
-absl::Status StateFolders::begin(int processes) {
+absl::Status StateFolders::begin(int processes, int servers) {
   if (is_whole(now_)) {
     remove(before_);
     before_ = now_;
   } else {
     remove(now_);
   }
-  now_ = {shrinks_ ? absl::StrCat(folder_, "/", ++count_) : folder_, processes};
+  now_ = {shrinks_ ? absl::StrCat(folder_, "/", ++count_) : folder_, processes, servers};
   if (shrinks_ && mkdir(now_.path.c_str(), 0700) != 0)
     return absl::InvalidArgumentError(absl::StrCat("--state: '", now_.path, "' cannot be made: ", strerror(errno)));
   return absl::OkStatus();
@@ -41,12 +42,15 @@ Variables StateFolders::variables() const {
   if (before_.processes == 0) return variables;
   variables.push_back({"MXC_STATE_BEFORE", before_.path});
   variables.push_back({"MXC_SIZE_BEFORE", std::to_string(before_.processes)});
+  variables.push_back({"MXC_SERVERS_BEFORE", std::to_string(before_.servers)});
   return variables;
 }
 
 bool StateFolders::is_whole(const Generation& generation) {
-  for (int rank = 0; rank < generation.processes; ++rank)
-    if (access(kv::state_path(generation.path, static_cast<uint32_t>(rank)).c_str(), F_OK) != 0) return false;
+  for (int server = 0; server < generation.servers; ++server) {
+    const uint32_t rank = kv::rank_of_server(static_cast<uint32_t>(server), generation.servers, generation.processes);
+    if (access(kv::state_path(generation.path, rank).c_str(), F_OK) != 0) return false;
+  }
   return generation.processes > 0;
 }
 

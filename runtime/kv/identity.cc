@@ -37,7 +37,9 @@ absl::Status read_predecessors(const Environment& environment, Identity& identit
   const char* state = environment("MXC_STATE_BEFORE");
   if (state == nullptr) return absl::OkStatus();
   identity.before.state_dir = state;
-  return read_number(environment, "MXC_SIZE_BEFORE", kMostMembers, identity.before.size);
+  if (absl::Status status = read_number(environment, "MXC_SIZE_BEFORE", kMostMembers, identity.before.size); !status.ok()) return status;
+  if (absl::Status status = read_number(environment, "MXC_SERVERS_BEFORE", identity.before.size, identity.before.servers); !status.ok()) return status;
+  return identity.before.servers > 0 || identity.before.size == 0 ? absl::OkStatus() : wrong("MXC_SERVERS_BEFORE", "0", "at least 1");
 }
 
 // What becomes of the job when a process dies.

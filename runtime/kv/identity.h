@@ -1,8 +1,8 @@
 // Identity: which member of which job this process is, by what its launcher has told it in variables of the environment.
 //
 // `mxc launch` tells everything, in variables of its own: MXC_JOB (hexadecimal), MXC_ROLE (worker or scheduler), MXC_RANK, MXC_SIZE, MXC_SCHEDULER, MXC_KEYS,
-// MXC_SHARDS, MXC_SERVERS, MXC_PATIENCE, MXC_ON_DEATH with what goes with it (MXC_STATE, MXC_RETURNS, MXC_BEGAN_WITH, MXC_SIZE_BEFORE, MXC_STATE_BEFORE, MXC_GONE), and
-// to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS, MXC_INSECURE=1,
+// MXC_SHARDS, MXC_SERVERS, MXC_PATIENCE, MXC_ON_DEATH with what goes with it (MXC_STATE, MXC_RETURNS, MXC_BEGAN_WITH, MXC_SIZE_BEFORE, MXC_SERVERS_BEFORE, MXC_STATE_BEFORE,
+// MXC_GONE), and to the scheduler MXC_PUBLISH and MXC_MEETING. Other launchers (launchers.h) tell ranks; with them users may set MXC_RENDEZVOUS, MXC_KEYS, MXC_INSECURE=1,
 // MXC_SHARDS, MXC_SERVERS and MXC_PATIENCE.
 #pragma once
 
@@ -18,7 +18,8 @@ namespace mxc::kv {
 // The processes of a job before some of them died, whose state others take over (takeover.h).
 struct Predecessors {
   std::string state_dir;
-  uint32_t size = 0;  // 0: there are none
+  uint32_t size = 0;     // 0: there are none
+  uint32_t servers = 0;  // how many of them held values
 };
 
 struct Identity {

@@ -81,6 +81,9 @@ struct Chunk {
   std::vector<uint32_t> beside;  // chunks with the same elements of the keys that lie beside this one's, in the order of keys
 };
 
+// Where a server is: they are spread evenly over the ranks. Requires: no more servers than workers.
+inline uint32_t rank_of_server(uint32_t server, int64_t servers, int64_t workers) { return static_cast<uint32_t>(server * workers / servers); }
+
 struct CommunicationPlan {
   std::vector<Key> keys;
   PlanRules rules;
@@ -94,7 +97,7 @@ struct CommunicationPlan {
   // Requires: no more servers of level 2 than workers.
   uint32_t rank_of_server(uint32_t server) const {
     if (server >= rules.servers) return server - static_cast<uint32_t>(rules.servers);
-    return static_cast<uint32_t>(int64_t{server} * rules.workers / rules.servers);
+    return kv::rank_of_server(server, rules.servers, rules.workers);
   }
   // Nothing: the process of this rank is a worker alone.
   std::optional<uint32_t> server_of_rank(uint32_t rank) const;

@@ -9,7 +9,7 @@
 
 namespace mxc::kv {
 
-std::string state_path(const std::string& folder, uint32_t server) { return absl::StrCat(folder, "/server-", server, ".state"); }
+std::string state_path(const std::string& folder, uint32_t rank) { return absl::StrCat(folder, "/server-", rank, ".state"); }
 
 absl::StatusOr<std::unique_ptr<ServerState>> ServerState::open(const std::string& path, uint64_t job, const CommunicationPlan& plan, uint32_t server,
                                                                const Takeover* before) {

@@ -20,8 +20,8 @@ namespace mxc::kv {
 
 class Takeover;
 
-// The file of a server's, in the folder of the job's.
-std::string state_path(const std::string& folder, uint32_t server);
+// The file of the server of this rank, in the folder of the job's.
+std::string state_path(const std::string& folder, uint32_t rank);
 
 class ServerState {
  public:

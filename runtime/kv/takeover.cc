@@ -26,12 +26,13 @@ void copy_common(const Piece& from, std::string_view source, const Piece& to, st
 
 absl::StatusOr<std::optional<Takeover>> Takeover::read(const Predecessors& before, uint64_t job, const CommunicationPlan& now) {
   PlanRules rules = now.rules;
-  rules.servers = rules.workers = before.size;
+  rules.workers = before.size;
+  rules.servers = before.servers;
   absl::StatusOr<CommunicationPlan> plan = make_plan(now.keys, rules);
   if (!plan.ok()) return plan.status();
   Takeover made(std::make_unique<CommunicationPlan>(*std::move(plan)), now);
-  for (uint32_t server = 0; server < before.size; ++server) {
-    auto state = ServerState::read(state_path(before.state_dir, server), job, *made.before_, server);
+  for (uint32_t server = 0; server < before.servers; ++server) {
+    auto state = ServerState::read(state_path(before.state_dir, made.before_->rank_of_server(server)), job, *made.before_, server);
     if (!state.ok()) return state.status();
     made.states_.push_back(*std::move(state));
   }
@@ -51,7 +52,7 @@ absl::StatusOr<bool> Takeover::find_step() {
   }
   for (uint32_t chunk = 0; chunk < before_->chunks.size(); ++chunk) {
     if (!begins_anew(*before_, chunk) && value_before(chunk).data() == nullptr)
-      return absl::InternalError(absl::StrCat("the state of rank ", before_->chunks[chunk].server, " has no value of step ", step_, ", the last that all have"));
+      return absl::InternalError(absl::StrCat("the state of rank ", before_->rank_of_server(before_->chunks[chunk].server), " has no value of step ", step_, ", the last that all have"));
   }
   return true;
 }

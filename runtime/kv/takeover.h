@@ -21,7 +21,7 @@ namespace mxc::kv {
 
 class Takeover {
  public:
-  // Requires: `before.size` > 0; the processes before have ended; `now`, the plan of those that go on, lives as long as this. Nothing: not all values had been
+  // Requires: `before` are some; the processes before have ended; `now`, the plan of those that go on, lives as long as this. Nothing: not all values had been
   // initialised, the job begins anew. Error: a file cannot be read, or is not what it should be (state_file.h).
   static absl::StatusOr<std::optional<Takeover>> read(const Predecessors& before, uint64_t job, const CommunicationPlan& now);
 

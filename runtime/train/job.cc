@@ -80,8 +80,8 @@ absl::StatusOr<Job> find_job(const Options& options, const kv::Environment& envi
   if (job.shards > 0 && job.shards < job.size) {
     return absl::InvalidArgumentError(absl::StrCat("--shards ", job.shards, ": there are ", job.size, " processes, and each has at least one shard"));
   }
-  if (identity->has_value() && (*identity)->shrinks && std::max(options.servers, (*identity)->servers) > 0)
-    return absl::InvalidArgumentError("--servers does not go with --on-death=shrink, where all who are left hold parameters");
+  if (identity->has_value() && (*identity)->shrinks && options.servers > 0)
+    return absl::InvalidArgumentError(absl::StrCat("--servers ", options.servers, ": with --on-death=shrink it is mxc launch that must know: mxc launch --servers ", options.servers));
   auto servers = servers_of(options.servers, identity->has_value() ? (*identity)->servers : 0, job.size);
   if (!servers.ok()) return servers.status();
   job.servers = *servers;

@@ -146,6 +146,13 @@ class Shrinking(Launched):
     def test_until_one_is_left(self):
         self.assertEqual(self.shrunk(f"0:send:{COMMITTED}:2:2", workers=3), [2, 1])
 
+    def test_fewer_hold_values(self):
+        """Ranks 0 and 2 of four, 0 and 1 of three, and both of two."""
+        for rank, *point in ((1, "receive", VALUE, 4), (2, "send", COMMITTED, 2)):
+            with self.subTest(rank=rank):
+                self.assertEqual(self.shrunk(":".join(map(str, (rank, *point))), workers=4, launch=["--servers", 2]), [3])
+        self.assertEqual(self.shrunk(f"0:send:{COMMITTED}:2:3", workers=4, launch=["--servers", 2]), [3, 2, 1])
+
     def test_but_not_until_none_is(self):
         errors = self.launch("-n", 2, "--on-death=shrink", MORTAL, STEPS, f"0:send:{PUSH}:2:2", code=128 + 9).stderr
         self.assertEqual([left for _, left in re.findall(SHRUNK, errors)], ["1"])

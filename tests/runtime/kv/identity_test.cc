@@ -269,15 +269,18 @@ TEST(Identity, OfAJobThatShrinks) {
   EXPECT_TRUE((*identity)->shrinks);
   EXPECT_EQ((*identity)->began_with, 9u);
   EXPECT_EQ((*identity)->before.size, 0u);
-  const Variables goes_on = both(began, {{"MXC_STATE_BEFORE", "/there/0"}, {"MXC_SIZE_BEFORE", "8"}, {"MXC_GONE", "rank 7"}});
+  const Variables goes_on = both(began, {{"MXC_STATE_BEFORE", "/there/0"}, {"MXC_SIZE_BEFORE", "8"}, {"MXC_SERVERS_BEFORE", "2"}, {"MXC_GONE", "rank 7"}});
   identity = detect(goes_on);
   ASSERT_TRUE(identity.ok()) << identity.status();
   EXPECT_EQ((*identity)->before.size, 8u);
+  EXPECT_EQ((*identity)->before.servers, 2u);
   EXPECT_EQ((*identity)->before.state_dir, "/there/0");
   EXPECT_EQ((*identity)->gone, "rank 7");
   EXPECT_EQ(refusal(without(began, "MXC_STATE")), "MXC_ON_DEATH=shrink, and no MXC_STATE says where servers keep their state");
   EXPECT_EQ(refusal(without(began, "MXC_BEGAN_WITH")), "MXC_JOB is set, and MXC_BEGAN_WITH is not");
   EXPECT_EQ(refusal(without(goes_on, "MXC_SIZE_BEFORE")), "MXC_JOB is set, and MXC_SIZE_BEFORE is not");
+  EXPECT_EQ(refusal(without(goes_on, "MXC_SERVERS_BEFORE")), "MXC_JOB is set, and MXC_SERVERS_BEFORE is not");
+  EXPECT_EQ(refusal(with(goes_on, "MXC_SERVERS_BEFORE", "0")), "MXC_SERVERS_BEFORE=0: at least 1 is expected");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace mxc::kv {
 namespace {
 
-// Three servers, of which some die: a key that is cut, with one beside it; two that travel together; one that says something of processes.
+// Three of five processes serve, then two of four: a key that is cut, with one beside it; two that travel together; one that says something of processes.
 class TakeoverTest : public testing::Test {
  protected:
   static constexpr uint64_t kJob = 5;
@@ -21,15 +21,15 @@ class TakeoverTest : public testing::Test {
     folder_ = testing::TempDir() + "/takeover_" + testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder_);
     for (const char* part : {"/1", "/2"}) std::filesystem::create_directories(folder_ + part);
-    for (uint32_t server = 0; server < 3; ++server) states_.push_back(*ServerState::open(state_path(folder_ + "/1", server), kJob, before_, server));
+    for (uint32_t server = 0; server < 3; ++server) states_.push_back(*ServerState::open(state_path(folder_ + "/1", before_.rank_of_server(server)), kJob, before_, server));
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  static CommunicationPlan plan_of(int64_t servers) {
+  static CommunicationPlan plan_of(int64_t servers, int64_t workers) {
     Key facts{"facts", {3}, plan::DType::i64};
     facts.alone = facts.begins_anew = true;
     return *make_plan({{"cut", {kElements}, plan::DType::f32}, {"slot", {kElements}, plan::DType::f32, 0}, {"a", {3}, plan::DType::f32}, {"b", {5}, plan::DType::f32}, facts},
-                      {.servers = servers, .workers = servers, .shards = 3, .cut_above = 100 << 10, .bundle_below = 1 << 10});
+                      {.servers = servers, .workers = workers, .shards = 5, .cut_above = 100 << 10, .bundle_below = 1 << 10});
   }
 
   // Element i of a key after so many steps, by paper.
@@ -62,10 +62,10 @@ class TakeoverTest : public testing::Test {
 
   absl::StatusOr<std::optional<Takeover>> read() {
     states_.clear();
-    return Takeover::read({folder_ + "/1", 3}, kJob, now_);
+    return Takeover::read({folder_ + "/1", 5, 3}, kJob, now_);
   }
 
-  const CommunicationPlan before_ = plan_of(3), now_ = plan_of(2);
+  const CommunicationPlan before_ = plan_of(3, 5), now_ = plan_of(2, 4);
   std::string folder_;
   std::vector<std::unique_ptr<ServerState>> states_;
 };
@@ -80,7 +80,7 @@ TEST_F(TakeoverTest, TheLastStepThatAllHave) {
   EXPECT_EQ((*takeover)->step(), 7u);
   // Both of the new servers, each with the files of all the old ones.
   for (uint32_t server : {0u, 1u}) {
-    auto again = Takeover::read({folder_ + "/1", 3}, kJob, now_);
+    auto again = Takeover::read({folder_ + "/1", 5, 3}, kJob, now_);
     auto state = ServerState::open(state_path(folder_ + "/2", server), kJob, now_, server, &**again);
     ASSERT_TRUE(state.ok()) << state.status();
     int own = 0;
@@ -123,13 +123,13 @@ TEST_F(TakeoverTest, Refusals) {
   keep(0, 9);
   keep(0, 10);
   auto takeover = read();
-  EXPECT_EQ(takeover.status().message(), "the state of rank " + std::to_string(before_.chunks[0].server) + " has no value of step 6, the last that all have");
-  EXPECT_NE(Takeover::read({folder_ + "/1", 3}, kJob + 1, now_).status().message().find("it is the state of another job"), std::string::npos);
-  EXPECT_NE(Takeover::read({folder_ + "/1", 4}, kJob, now_).status().message().find("it is of another plan"), std::string::npos);
+  EXPECT_EQ(takeover.status().message(), "the state of rank " + std::to_string(before_.rank_of_server(before_.chunks[0].server)) + " has no value of step 6, the last that all have");
+  EXPECT_NE(Takeover::read({folder_ + "/1", 5, 3}, kJob + 1, now_).status().message().find("it is the state of another job"), std::string::npos);
+  EXPECT_NE(Takeover::read({folder_ + "/1", 5, 4}, kJob, now_).status().message().find("it is of another plan"), std::string::npos);
   const auto held = ServerState::open(state_path(folder_ + "/1", 1), kJob, before_, 1);
-  EXPECT_EQ(Takeover::read({folder_ + "/1", 3}, kJob, now_).status().message(), folder_ + "/1/server-1.state: another process has it");
+  EXPECT_EQ(Takeover::read({folder_ + "/1", 5, 3}, kJob, now_).status().message(), folder_ + "/1/server-1.state: another process has it");
   std::remove(state_path(folder_ + "/1", 0).c_str());
-  EXPECT_EQ(Takeover::read({folder_ + "/1", 3}, kJob, now_).status().message(), folder_ + "/1/server-0.state: cannot open: No such file or directory");
+  EXPECT_EQ(Takeover::read({folder_ + "/1", 5, 3}, kJob, now_).status().message(), folder_ + "/1/server-0.state: cannot open: No such file or directory");
 }
 
 }  // namespace

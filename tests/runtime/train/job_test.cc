@@ -97,11 +97,13 @@ TEST(Job, OneThatShrinks) {
   EXPECT_TRUE(job_of("dist_sync", 0, variables)->waits());
   EXPECT_EQ(job_of("dist_sync", 0, variables)->began_with, 3);
   EXPECT_EQ(error_of("dist_async", 0, variables), "--kvstore dist_async: the job was launched with --on-death=shrink, which is for dist_sync");
-  EXPECT_EQ(error_of("dist_sync", 0, variables, 1), "--servers does not go with --on-death=shrink, where all who are left hold parameters");
+  EXPECT_EQ(error_of("dist_sync", 0, variables, 1), "--servers 1: with --on-death=shrink it is mxc launch that must know: mxc launch --servers 1");
+  variables["MXC_SERVERS"] = "1";
+  EXPECT_EQ(job_of("dist_sync", 0, variables)->servers, 1);
   variables["MXC_SIZE"] = "1";
   EXPECT_FALSE(job_of("dist_sync", 0, variables)->identity.has_value());
   variables["MXC_STATE_BEFORE"] = "/before";
-  variables["MXC_SIZE_BEFORE"] = "2";
+  variables["MXC_SIZE_BEFORE"] = variables["MXC_SERVERS_BEFORE"] = "2";
   EXPECT_TRUE(job_of("dist_sync", 0, variables)->identity.has_value());  // the last one serves what there was
 }
 
