@@ -296,8 +296,8 @@ class Trainer(Launched):
         self.compress = ("--compress", "topk:0.05")
         self.killed("examples/digits/digits.cpp", 1, 0)
 
-    def shrink(self, *victims):
-        self.begin("--on-death=shrink")
+    def shrink(self, *victims, policy=()):
+        self.begin("--on-death=shrink", *policy)
         for who in victims:
             self.wait_for_epochs(1)
             killed = self.until(lambda: self.process(who))
@@ -309,6 +309,10 @@ class Trainer(Launched):
     def test_optimizers_that_look_at_whole_gradients_without_the_dead(self):
         self.compile("examples/digits/digits.cpp", "--optimizer=adam:clip_norm=0.1")
         self.shrink(0, 1)
+
+    def test_fewer_hold_values_without_the_dead(self):
+        self.compile("examples/digits/digits.cpp")
+        self.shrink(0, 1, policy=("--servers", "2"))
 
     def test_those_who_are_left_go_on(self):
         """Three processes, then two, then one."""
@@ -380,7 +384,8 @@ class Trainer(Launched):
 class Machines(Trainer):
     """The same on three machines, with the launcher on one more: a worker is killed with its server, where it runs, or the scheduler, beside the launcher."""
     # On one machine.
-    test_those_who_are_left_go_on = test_random_deaths_without_the_dead = test_optimizers_that_look_at_whole_gradients_without_the_dead = None
+    test_fewer_hold_values_without_the_dead = test_those_who_are_left_go_on = test_random_deaths_without_the_dead = None
+    test_optimizers_that_look_at_whole_gradients_without_the_dead = None
     noise = r"\[\d\] Killed\n"
 
     def setUp(self):
