@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   addDocumentation(app);
   addCompileVerb(app, exit_code);
   addRunVerb(app, exit_code);
+  addBenchVerb(app, exit_code);
   addLaunchVerb(app, exit_code);
   addKeygenVerb(app, exit_code);
   addInspectVerb(app, exit_code);

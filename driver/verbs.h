@@ -9,6 +9,7 @@ namespace mxc::driver {
 
 void addCompileVerb(CLI::App& app, int& exit_code);
 void addRunVerb(CLI::App& app, int& exit_code);
+void addBenchVerb(CLI::App& app, int& exit_code);
 void addInspectVerb(CLI::App& app, int& exit_code);
 void addKeygenVerb(CLI::App& app, int& exit_code);
 void addLaunchVerb(CLI::App& app, int& exit_code);
