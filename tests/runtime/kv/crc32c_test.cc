@@ -35,7 +35,7 @@ uint32_t bit_by_bit(const std::string& bytes) {
 TEST(Crc32c, OfAnyLengthWithAnyInstructions) {
   std::string bytes;
   for (size_t i = 0; i < 40'000; ++i) bytes.push_back(static_cast<char>(i * i / 7));
-  for (size_t size : {1, 7, 8, 9, 4096, 12'287, 12'288, 12'289, 12'303, 24'576, 39'999}) {
+  for (size_t size : {1, 7, 8, 9, 255, 256, 257, 511, 512, 519, 4096, 12'287, 12'288, 12'289, 12'303, 24'576, 39'999}) {
     for (size_t from : {0, 1}) {
       const std::string part = bytes.substr(from, size);
       EXPECT_EQ(crc32c(bytes.data() + from, part.size()), bit_by_bit(part)) << size;
