@@ -12,11 +12,11 @@ namespace mxc::kv {
 namespace {
 
 template <typename Bits, typename Sum>
-void add(char* into, const char* other, size_t bytes, Sum sum) {
+void add(const char* left, const char* right, char* into, size_t bytes, Sum sum) {
   for (size_t at = 0; at + sizeof(Bits) <= bytes; at += sizeof(Bits)) {
     Bits a, b;
-    std::memcpy(&a, into + at, sizeof a);
-    std::memcpy(&b, other + at, sizeof b);
+    std::memcpy(&a, left + at, sizeof a);
+    std::memcpy(&b, right + at, sizeof b);
     a = sum(a, b);
     std::memcpy(into + at, &a, sizeof a);
   }
@@ -39,8 +39,10 @@ bool is_added(plan::DType dtype) {
   }
 }
 
-void add_into(plan::DType dtype, std::span<char> into, std::span<const char> other) {
-  const auto each = [&]<typename Bits>(Bits, auto sum) { add<Bits>(into.data(), other.data(), into.size(), sum); };
+void add_into(plan::DType dtype, std::span<char> into, std::span<const char> other) { add_to(dtype, into, other, into); }
+
+void add_to(plan::DType dtype, std::span<const char> left, std::span<const char> right, std::span<char> sum) {
+  const auto each = [&]<typename Bits>(Bits, auto function) { add<Bits>(left.data(), right.data(), sum.data(), sum.size(), function); };
   switch (dtype) {
     case plan::DType::f32: return each(float(), std::plus());
     case plan::DType::f64: return each(double(), std::plus());

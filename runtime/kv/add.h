@@ -14,5 +14,7 @@ bool is_added(plan::DType dtype);
 // the exact sum rounded once). Every node of the tree (tree.h) is rounded so, in whichever process it is made: therefore sums travel in the type of the
 // key. Requires: one size; is_added(dtype).
 void add_into(plan::DType dtype, std::span<char> into, std::span<const char> other);
+// sum = left + right, the same. `sum` may be one of them.
+void add_to(plan::DType dtype, std::span<const char> left, std::span<const char> right, std::span<char> sum);
 
 }  // namespace mxc::kv

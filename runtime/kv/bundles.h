@@ -6,12 +6,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "runtime/kv/frame.h"
+#include "runtime/kv/lent.h"
 #include "runtime/kv/plan.h"
 
 namespace mxc::kv {
@@ -21,26 +24,31 @@ namespace mxc::kv {
 struct PartOfKey {
   const char* bytes = nullptr;
   uint32_t weight = 0;
+  std::shared_ptr<Lent> lent = nullptr;  // may be sent from, until it is let go; null: is copied
 };
 
 // Contributions to keys, until those to a bundle are whole.
 class BundledPushes {
  public:
   struct Whole {
-    std::vector<std::string> bytes;  // of each part
+    std::vector<Frame> bytes;  // of each part
     std::vector<uint32_t> weights;
     int32_t priority = 0;  // the most urgent key's
-    size_t pieces = 0;     // that are there
   };
 
   explicit BundledPushes(const CommunicationPlan& plan) : plan_(plan) {}
 
-  // Copies what a key contributes to its chunk. The contribution to the chunk if it is whole now. Requires: each key once a step, with the same weights.
-  std::optional<Whole> add(uint32_t chunk, const Piece& piece, uint64_t step, const std::vector<PartOfKey>& parts, int32_t priority);
+  // What a key contributes to its chunk is copied, unless it is lent and `lends`, and the chunk has no other key. The contribution to the chunk if it is whole now. Requires: each key once a step, with the same weights.
+  std::optional<Whole> add(uint32_t chunk, const Piece& piece, uint64_t step, const std::vector<PartOfKey>& parts, int32_t priority, bool lends = false);
 
  private:
+  struct Begun {
+    Whole whole;
+    std::vector<std::string> bytes;  // of each part of a bundle
+    size_t pieces = 0;               // that are there
+  };
   const CommunicationPlan& plan_;
-  std::map<std::pair<uint32_t, uint64_t>, Whole> begun_;  // by chunk and step
+  std::map<std::pair<uint32_t, uint64_t>, Begun> begun_;  // bundles, by chunk and step
 };
 
 // Values of bundles: what a pull of one key has brought serves the others, each once.

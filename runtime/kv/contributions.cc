@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/kv/add.h"
@@ -43,14 +44,20 @@ class Room {
 
 }  // namespace
 
-uint64_t Summands::sum(Node node, plan::DType dtype, std::span<char> into) const {
+uint64_t Summands::weight(Node node) const {
   uint64_t weight = 0;
   for (const auto& [part, contribution] : given_)
     if (contribution != nullptr && part.first >= node.first && part.second <= node.end) weight += contribution->weight;
-  if (weight == 0) return 0;
+  return weight;
+}
+
+// The first sum that is begun has room where the last one is wanted: that is made in it.
+void Summands::sum(Node node, plan::DType dtype, std::span<char> into) const {
   Room room;
   for (size_t at = 0; at < into.size(); at += kBlock) {
     const size_t size = std::min(kBlock, into.size() - at);
+    char* const place = into.data() + at;
+    bool is_taken = false;
     std::optional<Term> term;  // of the part that was asked for last
     const auto known = [&](Node part) -> const std::optional<Term>* {
       const auto found = given_.find({part.first, part.end});
@@ -59,19 +66,14 @@ uint64_t Summands::sum(Node node, plan::DType dtype, std::span<char> into) const
       return &term;
     };
     const auto add = [&](Term left, Term right) {
-      if (left.own == nullptr) {
-        left.own = room.take();
-        std::memcpy(left.own, left.elements, size);
-      }
-      add_into(dtype, {left.own, size}, {right.elements, size});
-      room.give_back(right.own);
-      return Term{left.own, left.own};
+      char* sum = left.own != nullptr ? left.own : right.own != nullptr ? right.own : std::exchange(is_taken, true) ? room.take() : place;
+      add_to(dtype, {left.elements, size}, {right.elements, size}, {sum, size});
+      if (right.own != sum) room.give_back(right.own);
+      return Term{sum, sum};
     };
     const std::optional<Term> sum = sum_of<Term>(node, known, add);
-    std::memcpy(into.data() + at, sum->elements, size);
-    room.give_back(sum->own);
+    if (sum->elements != place) std::memcpy(place, sum->elements, size);
   }
-  return weight;
 }
 
 }  // namespace mxc::kv

@@ -29,9 +29,10 @@ class Summands {
   void add(Node part, const Contribution* contribution) {
     given_[{part.first, part.end}] = contribution != nullptr && contribution->weight > 0 ? contribution : nullptr;
   }
-  // Puts the value of a node into `into`. Returns what it weighs; 0: there is none, and `into` is as it was.
-  // Requires: the node is a union of parts that were added; those that hold something have as many bytes as `into`; is_added(dtype).
-  uint64_t sum(Node node, plan::DType dtype, std::span<char> into) const;
+  // What a node weighs; 0: it has no value. Requires: it is a union of parts that were added.
+  uint64_t weight(Node node) const;
+  // Puts the value of such a node into `into`. Requires: it weighs something; parts of it that do have as many bytes as `into`; is_added(dtype).
+  void sum(Node node, plan::DType dtype, std::span<char> into) const;
 
  private:
   std::map<std::pair<int64_t, int64_t>, const Contribution*> given_;  // null: it holds nothing

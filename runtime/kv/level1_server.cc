@@ -108,9 +108,9 @@ void Level1Server::contribute(uint32_t number, uint64_t step, Contributions cont
     }
   }
   for (uint32_t part = 0; part < sums_.size(); ++part) {
-    std::string sum(plan_.chunks[number].bytes, '\0');
-    const uint64_t weight = summands.sum(sums_[part], plan_.chunks[number].dtype, sum);
-    if (weight == 0) sum.clear();
+    const uint64_t weight = summands.weight(sums_[part]);
+    std::string sum(weight == 0 ? 0 : plan_.chunks[number].bytes, '\0');
+    if (weight > 0) summands.sum(sums_[part], plan_.chunks[number].dtype, sum);
     worker_.push(number, part, step, static_cast<uint32_t>(weight), std::move(sum), plan_.chunks[number].priority);
   }
 }

@@ -46,6 +46,7 @@ struct Key {
   bool alone = false;  // it is pushed in steps of its own: it is in no bundle
   // What it says is of the processes that there are: it begins anew when others take over (takeover.h). Requires: alone.
   bool begins_anew = false;
+  bool is_sum = false;  // its value becomes the sum of a step's contributions: nothing else is made of them
 };
 
 // Bytes below which the standard trainer's keys travel with their neighbours.

@@ -261,7 +261,9 @@ Header Process::stamped(Header header, uint32_t sender) const {
 
 absl::Status Process::send(Transport& transport, Peer peer, const Header& header, std::string_view payload, const Summed& kept) {
   const std::shared_ptr<const void>& owner = kept.frame.owner();
-  const std::string frame = owner != nullptr ? header_frame(header, kept) : header_frame(header, payload);
+  const std::string frame = transport.shares_memory(peer) ? header_frame_without_sum(header, payload.size())
+                            : owner != nullptr            ? header_frame(header, kept)
+                                                          : header_frame(header, payload);
   const std::string_view frames[] = {frame, payload};
   return transport.send(peer, std::span(frames, payload.empty() ? 1 : 2), owner);
 }

@@ -68,8 +68,10 @@ class Process {
   // Once, before what follows.
   absl::Status seal(CommunicationPlan plan, const Update& update, std::vector<std::string> initial);
 
-  // A contribution to a key. `done`: it has been copied, and what is at `parts` may change. Steps of a key count from 1.
+  // A contribution to a key. `done`: what is at `parts` has been copied, but for what is lent, and may change. Steps of a key count from 1.
   void push(uint32_t key, uint64_t step, std::vector<PartOfKey> parts, int32_t priority, Done done);
+  // Is there something to gain by lending? Not where contributions are kept until others have made theirs, too.
+  bool borrows() const { return options_.state.empty(); }
   // The value of a key after `step` pushes goes to `target`. Before `done` the memory is this process's.
   void pull(uint32_t key, uint64_t step, char* target, Done done);
   // How many steps all parts of a key's value have goes to `steps`; it is this process's before `done`.

@@ -87,8 +87,10 @@ class Process::Working {
   void take_orders();
   void carry_out(Order order);
   bool push(const Order& order);
+  void note_lent(const Order& order);
   void pull(Order order);
   void take(Arrival& arrival);
+  char* place_of(std::span<const Frame> before, size_t size) const;
   bool keeps_copy(uint32_t chunk) const;
   absl::StatusOr<std::string_view> brought_up_to_date(const Pulled& pulled);
   void deliver(const Pulled& pulled);
@@ -106,6 +108,7 @@ class Process::Working {
   uint64_t next_ticket_ = 1;
   std::map<uint32_t, Copy> copies_;  // by chunk
   std::map<uint64_t, std::vector<std::pair<std::shared_ptr<Pulling>, const Piece*>>> pulls_;  // by ticket
+  std::vector<std::weak_ptr<Lent>> lent_;
   BundledPushes bundled_pushes_;
   BundledPulls bundled_pulls_;
 };

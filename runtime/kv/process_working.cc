@@ -27,7 +27,9 @@ const Piece& piece_of(const CommunicationPlan& plan, uint32_t chunk, uint32_t ke
 }  // namespace
 
 Process::Working::Working(Process& process, std::unique_ptr<Transport> transport, std::vector<std::string> initial)
-    : process_(process), transport_(std::move(transport)), initial_(std::move(initial)), bundled_pushes_(process.plan_) {}
+    : process_(process), transport_(std::move(transport)), initial_(std::move(initial)), bundled_pushes_(process.plan_) {
+  transport_->receive_into([this](std::span<const Frame> before, size_t size) { return place_of(before, size); });
+}
 
 // Where contributions go is known when all members are.
 void Process::Working::begin() {
@@ -75,6 +77,9 @@ void Process::Working::run() {
 
 // Everything that waits ends with the job's failure.
 void Process::Working::end_all(const absl::Status& why) {
+  transport_->leave_destinations();
+  for (const std::weak_ptr<Lent>& lent : std::exchange(lent_, {}))
+    if (const std::shared_ptr<Lent> there = lent.lock()) there->give_back();
   std::vector<Order> orders;
   {
     std::lock_guard lock(process_.mutex_);
@@ -120,15 +125,24 @@ bool Process::Working::push(const Order& order) {
   const CommunicationPlan& plan = process_.plan_;
   for (uint32_t chunk : plan.of_key[order.key])
     if (!worker_->has_room(chunk, order.step)) return false;
+  note_lent(order);
   for (uint32_t chunk : plan.of_key[order.key]) {
     const Piece& piece = piece_of(plan, chunk, order.key);
-    std::optional<BundledPushes::Whole> whole = bundled_pushes_.add(chunk, piece, order.step, order.parts, order.priority);
+    // A server of this process would keep it until others have contributed, and they may wait for what this one does next.
+    const bool lends = plan.rank_of_server(plan.server_for(chunk, process_.options_.rank)) != process_.options_.rank;
+    std::optional<BundledPushes::Whole> whole = bundled_pushes_.add(chunk, piece, order.step, order.parts, order.priority, lends);
     if (!whole.has_value()) continue;
     for (uint32_t part = 0; part < whole->bytes.size(); ++part)
       worker_->push(chunk, part, order.step, whole->weights[part], std::move(whole->bytes[part]), whole->priority);
   }
   order.done(absl::OkStatus());
   return true;
+}
+
+void Process::Working::note_lent(const Order& order) {
+  std::erase_if(lent_, [](const std::weak_ptr<Lent>& lent) { return lent.expired(); });
+  for (const PartOfKey& part : order.parts)
+    if (part.lent != nullptr) lent_.push_back(part.lent);
 }
 
 void Process::Working::push_waiting() {
@@ -182,6 +196,21 @@ absl::StatusOr<std::string_view> Process::Working::brought_up_to_date(const Pull
   return copy.value;
 }
 
+// Where a value belongs that begins to arrive: in the array that waits for it, if that takes it as it comes. It is read whole before anybody looks at it, and asked for
+// again if it is not what was sent.
+char* Process::Working::place_of(std::span<const Frame> before, size_t size) const {
+  if (!worker_.has_value() || before.size() != 1) return nullptr;
+  const std::optional<Header> header = header_of(before[0]);
+  if (!header.has_value() || header->type != Type::value || header->codec != 0) return nullptr;
+  const auto found = pulls_.find(header->sequence);
+  if (found == pulls_.end() || found->second.size() != 1 || header->chunk >= process_.plan_.chunks.size()) return nullptr;
+  const auto& [pulling, piece] = found->second.front();
+  const Chunk& chunk = process_.plan_.chunks[header->chunk];
+  const int64_t width = width_of(process_.plan_, *piece);
+  const bool is_all = chunk.pieces.size() == 1 && &chunk.pieces.front() == piece && size == static_cast<size_t>(piece->count * width);
+  return is_all && pulling->steps == nullptr && !keeps_copy(header->chunk) ? pulling->target + piece->first * width : nullptr;
+}
+
 // A chunk has come, for all that wait for it.
 void Process::Working::deliver(const Pulled& pulled) {
   auto found = pulls_.find(pulled.ticket);
@@ -208,7 +237,8 @@ void Process::Working::deliver(Pulling& pulling, const Piece& piece, uint64_t ve
     return process_.fail(absl::InternalError(absl::StrCat("the value of step ", pulling.step, " is gone: step ", version, " has come")));
   note_staleness(pulling.step, version);
   const int64_t width = width_of(process_.plan_, piece);
-  if (piece.count > 0) std::memcpy(pulling.target + piece.first * width, chunk.data() + piece.at, static_cast<size_t>(piece.count * width));
+  char* const place = pulling.target + piece.first * width;
+  if (piece.count > 0 && chunk.data() + piece.at != place) std::memcpy(place, chunk.data() + piece.at, static_cast<size_t>(piece.count * width));
   if (--pulling.missing == 0) pulling.done(absl::OkStatus());
 }
 

@@ -22,6 +22,8 @@ using ndarray::fail;
 
 namespace {
 
+constexpr int64_t kLeastLent = 64 << 10;  // bytes of a push, for which it is worth another operation
+
 std::string named(const std::string& key, absl::string_view text) {
   return absl::StrCat("key '", io::printable(key, io::kMostShown), "': ", text);
 }
@@ -103,6 +105,7 @@ class RemoteStore : public Store {
   // With an updater in dist_sync, a key that is compressed has what pulls bring, and one beside it the value that is updated.
   std::vector<Key> planned_keys() {
     std::vector<Key> keys = keys_;
+    for (Key& key : keys) key.is_sum = !updater_;
     for (uint32_t key = 0; key < keys_.size(); ++key) {
       if (!compresses(key)) continue;
       keys[key].compressed = Key::Compressed::contributions;
@@ -128,9 +131,10 @@ class RemoteStore : public Store {
       sums.push_back(ndarray::as_run(sum_of_shards(part, own.first, values), "push", here));
       reads.push_back(ndarray::view_of(sums.back(), here).chunk->variable);
     }
+    const std::shared_ptr<Lent> lent = lend(key, sums);
     engine().push_async(
         {.name = "push", .lane = engine::Lane::network, .priority = priority}, reads, {variables_[key]},
-        [nodes = parts_, self = process_, name = keys_[key].name, key, step, priority, sums = std::move(sums),
+        [nodes = parts_, self = process_, name = keys_[key].name, key, step, priority, sums = std::move(sums), lent,
          residuals = compresses(key) ? residuals_ : nullptr, compression = compression](engine::Completion completion) {
           std::vector<PartOfKey> parts;
           auto packed = std::make_shared<std::vector<std::string>>();
@@ -138,11 +142,31 @@ class RemoteStore : public Store {
           for (size_t i = 0; i < sums.size(); ++i) {
             const Array& sum = *Access::peek(sums[i]);
             if (residuals != nullptr) packed->push_back(pack_copy(*residuals, compression, key, i, sum));
-            parts.push_back({residuals != nullptr ? packed->back().data() : memory_of(sum), static_cast<uint32_t>(nodes[i].end - nodes[i].first)});
+            parts.push_back({residuals != nullptr ? packed->back().data() : memory_of(sum), static_cast<uint32_t>(nodes[i].end - nodes[i].first), lent});
           }
           Done done = ends(std::move(completion), name);
           self->push(key, step, std::move(parts), priority, [done, sums, packed](absl::Status status) { done(std::move(status)); });
         });
+    if (lent != nullptr) keep(lent, reads, priority);
+  }
+
+  // Large arrays are sent from where they lie. Null: they are copied.
+  std::shared_ptr<Lent> lend(uint32_t key, const std::vector<NDArray>& sums) const {
+    int64_t bytes = 0;
+    for (const NDArray& sum : sums) bytes += Access::peek(sum)->elements * ndarray::bytes_of(Access::peek(sum)->dtype);
+    const bool lends = bytes >= kLeastLent && !compresses(key) && process_->borrows();
+    return lends ? std::make_shared<Lent>(std::make_shared<std::vector<NDArray>>(sums)) : nullptr;
+  }
+
+  // Whoever writes to the arrays waits until they are back. The key does not: what is pulled is asked for meanwhile.
+  void keep(std::weak_ptr<Lent> lent, const std::vector<engine::Variable>& reads, int32_t priority) {
+    engine().push_async({.name = "lent", .lane = engine::Lane::network, .priority = priority}, reads, {}, [lent = std::move(lent)](engine::Completion completion) {
+      auto held = std::make_shared<engine::Completion>(std::move(completion));
+      const auto end = [held] { (*held)(absl::OkStatus()); };
+      const std::shared_ptr<Lent> there = lent.lock();
+      if (there == nullptr) return end();
+      there->when_back(end);
+    });
   }
 
   void pull_key(uint32_t key, const NDArray& target, Here here) override {
@@ -187,10 +211,6 @@ class RemoteStore : public Store {
 
   // ---- On the server's thread
   absl::Status update(const Step& step) {
-    if (!updater_) {
-      std::memcpy(step.value.data(), step.sum.data(), step.sum.size());
-      return absl::OkStatus();
-    }
     const Piece& piece = plan_->chunks[step.chunk].pieces.front();
     const Key& key = keys_[piece.key];
     const bool follows = plan_->keys[piece.key].compressed == Key::Compressed::differences;

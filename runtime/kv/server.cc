@@ -37,10 +37,10 @@ Server::Server(const CommunicationPlan& plan, uint32_t number, const Consistency
   std::shared_ptr<const Parts> parts;
   for (uint32_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     if (plan.chunks[chunk].server != number) continue;
-    ChunkState& state = chunks_[chunk];
+    ChunkState& state = chunks_.try_emplace(chunk, plan.chunks[chunk].bytes).first->second;
     if (parts == nullptr || !plan.machines.empty()) parts = parts_of_speakers(plan, chunk);
     state.parts = parts;
-    state.value.resize(plan.chunks[chunk].bytes);
+    state.is_sum = std::ranges::all_of(plan.chunks[chunk].pieces, [&](const Piece& piece) { return plan.keys[piece.key].is_sum; });
     for (const std::vector<Node>& of_speaker : *parts) state.finished_from.push_back(of_speaker.empty() ? 0 : kNever);
     state.applied.assign(parts->size(), 0);
     for (uint32_t beside : plan.chunks[chunk].beside) main_of_[beside] = chunk;
@@ -54,7 +54,7 @@ void Server::restore() {
     const std::optional<ServerState::Kept> kept = state_->newest(number);
     if (!kept.has_value()) continue;
     chunk.initialised = kept->initialised;
-    chunk.value = kept->value;
+    std::ranges::copy(kept->value, chunk.value.changed().begin());
     // Of chunks that lie beside others there is no step.
     if (state_->is_main(number)) chunk.version = kept->version;
   }
@@ -70,7 +70,7 @@ void Server::keep(uint32_t number) {
   if (state_ == nullptr) return;
   state_->keep(number, [&](uint32_t member) {
     const ChunkState& chunk = chunks_.at(member);
-    return ServerState::Kept{chunk.initialised, chunk.version, chunk.value};
+    return ServerState::Kept{chunk.initialised, chunk.version, chunk.value.bytes()};
   });
 }
 
@@ -125,8 +125,7 @@ absl::Status Server::init(uint32_t worker, const Message& message, std::vector<R
   ChunkState& chunk = chunks_.at(number);
   replies.push_back(reply_to(message.header, worker, Type::initialised, 0));
   if (chunk.initialised) return absl::OkStatus();
-  std::copy(message.payload.begin(), message.payload.end(), chunk.value.begin());
-  chunk.told.reset();
+  std::ranges::copy(message.payload, chunk.value.changed().begin());
   chunk.initialised = true;
   keep(number);
   // What has come before it.
@@ -265,27 +264,33 @@ absl::Status Server::advance_alone(uint32_t number, uint32_t worker, std::vector
   return absl::OkStatus();
 }
 
-absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions) {
+absl::Status Server::update(uint32_t number, uint64_t step, const Summands& summands, uint64_t weight) {
   ChunkState& chunk = chunks_.at(number);
   const Chunk& planned = plan_.chunks[number];
+  const Node all = {0, plan_.rules.shards};
+  if (chunk.is_sum) {
+    summands.sum(all, planned.dtype, chunk.value.replaced());
+    return absl::OkStatus();
+  }
+  sum_.resize(std::max(sum_.size(), size_t{planned.bytes}));
+  const std::span<char> sum(sum_.data(), planned.bytes);
+  summands.sum(all, planned.dtype, sum);
+  Step made{number, step, weight, sum, chunk.value.changed()};
+  for (uint32_t beside : planned.beside) made.beside.push_back(chunks_.at(beside).value.changed());
+  made.difference = &chunk.difference;
+  return update_(made);
+}
+
+absl::Status Server::commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions) {
+  ChunkState& chunk = chunks_.at(number);
   Summands summands;
   // Parts of workers that contribute nothing are known too.
   for (const std::vector<Node>& parts : *chunk.parts)
     for (Node part : parts) summands.add(part, nullptr);
   for (auto& [part, contribution] : contributions) summands.add(part, contribution);
   chunk.difference.clear();
-  sum_.resize(std::max(sum_.size(), size_t{planned.bytes}));
-  const std::span<char> sum(sum_.data(), planned.bytes);
-  if (const uint64_t weight = summands.sum({0, plan_.rules.shards}, planned.dtype, sum); weight > 0) {
-    Step made{number, step, weight, sum, chunk.value};
-    chunk.told.reset();
-    for (uint32_t beside : planned.beside) {
-      ChunkState& other = chunks_.at(beside);
-      made.beside.push_back(other.value);
-      other.told.reset();
-    }
-    made.difference = &chunk.difference;
-    if (absl::Status status = update_(made); !status.ok()) return status;
+  if (const uint64_t weight = summands.weight({0, plan_.rules.shards}); weight > 0) {
+    if (absl::Status status = update(number, step, summands, weight); !status.ok()) return status;
   }
   chunk.version = step;
   keep(number);
@@ -321,25 +326,12 @@ bool Server::answer(uint32_t number, uint32_t worker, const Waiting& waiting, st
     }
   }
   if (made.header.codec == 0 && made.header.step == counted.version) {
-    made.kept = told(chunk);
+    made.kept = chunk.value.told();
     made.payload = made.kept.frame;
   }
   made.header.sequence = waiting.sequence;
   replies.push_back(made);
   return true;
-}
-
-// The value as it is now, for whoever is told of it: all at once have one copy.
-Summed Server::told(ChunkState& chunk) {
-  std::shared_ptr<const Summed> copy = chunk.told.lock();
-  if (copy == nullptr) {
-    copy = std::make_shared<const Summed>(chunk.value);
-    chunk.told = copy;
-  }
-  Summed shared;
-  shared.frame = Frame(copy->frame, copy);
-  shared.sum = copy->sum;
-  return shared;
 }
 
 void Server::answer_pull(uint32_t number, uint32_t worker, std::vector<Reply>& replies) {

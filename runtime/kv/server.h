@@ -32,6 +32,7 @@
 #include "runtime/kv/plan.h"
 #include "runtime/kv/server_state.h"
 #include "runtime/kv/tree.h"
+#include "runtime/kv/value.h"
 #include "runtime/kv/wire.h"
 
 namespace mxc::kv {
@@ -49,7 +50,7 @@ Reply reply_to(const Header& header, uint32_t worker, Type type, uint64_t step);
 // The error of a message that breaks the protocol.
 absl::Status broken(const Message& message, const char* what);
 
-// The sum of a step's contributions, which weigh `weight` together, for a chunk; and its value, which is to be changed, with those of the chunks
+// Of a chunk whose value is not the sum itself: the sum of a step's contributions, which weigh `weight` together, for a chunk; and its value, which is to be changed, with those of the chunks
 // that lie beside it (plan.h).
 struct Step {
   uint32_t chunk = 0;
@@ -78,7 +79,7 @@ class Server {
 
   // Of a chunk of this server's.
   uint64_t version(uint32_t chunk) const { return chunks_.at(chunk).version; }
-  std::string_view value(uint32_t chunk) const { return chunks_.at(chunk).value; }
+  std::string_view value(uint32_t chunk) const { return chunks_.at(chunk).value.bytes(); }
   // Ranks whose contribution to the step after `version` is not there.
   std::vector<uint32_t> awaited(uint32_t chunk) const;
   // Bytes of contributions that are kept.
@@ -96,12 +97,13 @@ class Server {
   };
   using Parts = std::vector<std::vector<Node>>;  // of each speaker (plan.h)
   struct ChunkState {
+    explicit ChunkState(size_t bytes) : value(bytes) {}
     std::shared_ptr<const Parts> parts;
     bool initialised = false;
     uint64_t version = 0;
-    std::string value;
+    bool is_sum = false;                      // the value, of the last step
+    Value value;
     std::string difference;                   // of the version from the one before, compressed; empty: not known
-    std::weak_ptr<const Summed> told;         // a copy of the value, as long as it is on its way to somebody
     std::map<uint64_t, Collected> steps;      // that are not committed
     std::vector<uint64_t> finished_from;      // of each worker
     std::vector<uint64_t> applied;            // async: the last step of each worker that is in the value
@@ -120,10 +122,10 @@ class Server {
   static void add_parts(ChunkState& chunk, uint64_t step, uint32_t worker, std::vector<std::pair<Node, Contribution*>>& to);
   bool next_step_is_there(const ChunkState& chunk) const;
   bool is_ready(uint32_t number) const;
+  absl::Status update(uint32_t number, uint64_t step, const Summands& summands, uint64_t weight);
   absl::Status commit(uint32_t number, uint64_t step, std::vector<std::pair<Node, Contribution*>> contributions);
   void forget(ChunkState& chunk, uint64_t step, uint32_t worker, bool all);
   bool answer(uint32_t number, uint32_t worker, const Waiting& waiting, std::vector<Reply>& replies);
-  Summed told(ChunkState& chunk);
   void answer_pull(uint32_t number, uint32_t worker, std::vector<Reply>& replies);
   void answer_pulls(uint32_t number, std::vector<Reply>& replies);
   void restore();

@@ -1,12 +1,13 @@
 // Transport: the one seam between the KVStore and a network. It carries frames between two endpoints, whole and, on one connection, in
 // order; it may lose what was on its way when a connection ends. Who says what, who is dead and what is said again is decided above it.
 //
-// Implementations: `in_process.h` within a process, with faults that a seed decides; `zeromq.h` over TCP; `memory_transport.h` through shared memory where both
-// are on one machine; `mpi.h`.
+// Implementations: `in_process.h` within a process, with faults that a seed decides; `zeromq.h` over TCP, encrypted; `tcp.h`, not encrypted; `memory_transport.h` through
+// shared memory where both are on one machine; `mpi.h`.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,9 @@ struct Arrival {
   std::vector<Frame> frames;
 };
 
+// Where the last frame of a message, of so many bytes, is to be received, by the frames before it. Null: anywhere.
+using Destination = std::function<char*(std::span<const Frame> before, size_t size)>;
+
 // An endpoint. Threads: all from one at a time, but for `wake`.
 class Transport {
  public:
@@ -57,6 +61,10 @@ class Transport {
   virtual void drop(Peer peer) = 0;
   // Waits up to `most` for what is queued to leave, and ends all connections. Nothing may be called after it.
   virtual void close(Duration most) = 0;
+  // Lets large frames be received right where they are to be, if this transport can. Such a frame has no owner; its memory is written to until the message has come or
+  // `leave_destinations` is called. What is there may be a part of a message that never comes whole.
+  virtual void receive_into(Destination) {}
+  virtual void leave_destinations() {}
   // Does what is sent there now stay in the memory of this machine?
   virtual bool shares_memory(Peer) const { return false; }
 };

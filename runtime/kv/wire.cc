@@ -15,6 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "fields are copied as they lie in memory");
 
 constexpr uint32_t kMagic = 0x564b584d;  // "MXKV"
+constexpr uint8_t kUnsummed = 0x80;      // in the codec
 
 // Where fields stand.
 constexpr size_t kVersionAt = 4, kTypeAt = 6, kCodecAt = 7, kJobAt = 8, kEpochAt = 16, kSenderAt = 20, kIncarnationAt = 24,
@@ -116,12 +117,29 @@ absl::Status check_length(const Header& header, const Kind& kind, const Limits& 
   return absl::OkStatus();
 }
 
-std::string header_frame(const Header& header, uint32_t length, uint32_t sum) {
+// Requires: the frame is one of a header, whose type there is.
+Header header_in(std::string_view frame) {
+  Header header;
+  header.type = static_cast<Type>(get<uint8_t>(frame, kTypeAt));
+  header.job = get<uint64_t>(frame, kJobAt);
+  header.epoch = get<uint32_t>(frame, kEpochAt);
+  header.sender = get<uint32_t>(frame, kSenderAt);
+  header.incarnation = get<uint64_t>(frame, kIncarnationAt);
+  header.chunk = get<uint32_t>(frame, kChunkAt);
+  header.part = get<uint32_t>(frame, kPartAt);
+  header.step = get<uint64_t>(frame, kStepAt);
+  header.sequence = get<uint64_t>(frame, kSequenceAt);
+  header.weight = get<uint32_t>(frame, kWeightAt);
+  header.codec = get<uint8_t>(frame, kCodecAt) & ~kUnsummed;
+  return header;
+}
+
+std::string header_frame(const Header& header, uint8_t codec, uint32_t length, uint32_t sum) {
   std::string frame(kHeaderBytes, '\0');
   put(frame, 0, kMagic);
   put(frame, kVersionAt, kWireVersion);
   put(frame, kTypeAt, static_cast<uint8_t>(header.type));
-  put(frame, kCodecAt, header.codec);
+  put(frame, kCodecAt, codec);
   put(frame, kJobAt, header.job);
   put(frame, kEpochAt, header.epoch);
   put(frame, kSenderAt, header.sender);
@@ -150,14 +168,22 @@ const char* name_of(Type type) {
   return kind == nullptr ? "none" : kind->name;
 }
 
-Summed::Summed(Frame bytes) : frame(std::move(bytes)), sum(crc32c(frame.data(), frame.size())) {}
+uint32_t Summed::sum() const {
+  if (sum_ == nullptr) return crc32c(nullptr, 0);
+  if (!sum_->has_value()) *sum_ = crc32c(frame.data(), frame.size());
+  return **sum_;
+}
 
 std::string header_frame(const Header& header, std::string_view payload) {
-  return header_frame(header, static_cast<uint32_t>(payload.size()), crc32c(payload.data(), payload.size()));
+  return header_frame(header, header.codec, static_cast<uint32_t>(payload.size()), crc32c(payload.data(), payload.size()));
 }
 
 std::string header_frame(const Header& header, const Summed& payload) {
-  return header_frame(header, static_cast<uint32_t>(payload.frame.size()), payload.sum);
+  return header_frame(header, header.codec, static_cast<uint32_t>(payload.frame.size()), payload.sum());
+}
+
+std::string header_frame_without_sum(const Header& header, size_t length) {
+  return header_frame(header, header.codec | kUnsummed, static_cast<uint32_t>(length), 0);
 }
 
 absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Limits& limits) {
@@ -167,18 +193,8 @@ absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Li
   const Kind* kind = kind_of(get<uint8_t>(frame, kTypeAt));
   if (kind == nullptr) return refuse("there is no such type");
   Message message;
-  Header& header = message.header;
-  header.type = kind->type;
-  header.job = get<uint64_t>(frame, kJobAt);
-  header.epoch = get<uint32_t>(frame, kEpochAt);
-  header.sender = get<uint32_t>(frame, kSenderAt);
-  header.incarnation = get<uint64_t>(frame, kIncarnationAt);
-  header.chunk = get<uint32_t>(frame, kChunkAt);
-  header.part = get<uint32_t>(frame, kPartAt);
-  header.step = get<uint64_t>(frame, kStepAt);
-  header.sequence = get<uint64_t>(frame, kSequenceAt);
-  header.weight = get<uint32_t>(frame, kWeightAt);
-  header.codec = get<uint8_t>(frame, kCodecAt);
+  message.header = header_in(frame);
+  const Header& header = message.header;
   if (header.codec > (packed_bytes(header, limits) == 0 ? 0 : 1)) return refuse("there is no such codec");
   const auto length = get<uint32_t>(frame, kLengthAt);
   if (absl::Status status = check_fields(header, *kind, limits); !status.ok()) return status;
@@ -186,9 +202,15 @@ absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Li
   if (frames.size() != (length == 0 ? 1u : 2u)) return refuse("its frames are not as many as its header says");
   if (length != 0) message.payload = frames[1];
   if (message.payload.size() != length) return refuse("its payload has not the size that its header says");
-  if (get<uint32_t>(frame, kPayloadSumAt) != crc32c(message.payload.data(), length))
+  message.is_summed = (get<uint8_t>(frame, kCodecAt) & kUnsummed) == 0;
+  if (get<uint32_t>(frame, kPayloadSumAt) != (message.is_summed ? crc32c(message.payload.data(), length) : 0))
     return refuse("the payload's checksum is wrong");
   return message;
+}
+
+std::optional<Header> header_of(std::string_view frame) {
+  if (!check_frame(frame).ok() || kind_of(get<uint8_t>(frame, kTypeAt)) == nullptr) return std::nullopt;
+  return header_in(frame);
 }
 
 }  // namespace mxc::kv

@@ -6,7 +6,8 @@
 //    0    4    magic, "MXKV"
 //    4    2    version, 1
 //    6    1    type
-//    7    1    codec of the payload: 0, as it is; 1, elements that are compressed as the plan says (compression.h)
+//    7    1    codec of the payload: 0, as it is; 1, elements that are compressed as the plan says (compression.h); 128 more: it has no checksum, since it
+//              has not left the memory of a machine
 //    8    8    job: a random number that all members of a job share
 //   16    4    epoch: grows with each change of the membership
 //   20    4    sender: its rank; of the scheduler 0xffffffff; of a server of level 1, to those of level 2, the number of workers and its rank
@@ -17,7 +18,7 @@
 //   48    8    sequence: of a pull, a question and their answers: the number of the pull or the question
 //   56    4    weight of a contribution; of a pull: 1 if the sender has the version before
 //   60    4    length of the payload
-//   64    4    CRC32C of the payload
+//   64    4    CRC32C of the payload; 0 if it has none
 //   68    4    CRC32C of bytes 0 to 67
 //
 // What a type does not use is 0. Payloads are nothing, text of at most kMostText bytes, or the elements of a chunk in as many bytes as the
@@ -26,9 +27,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -106,24 +110,34 @@ struct Message {
   Header header;
   std::string_view payload;  // in the frame that was parsed
   const Frame* frame = nullptr;  // that frame, if there is one
+  bool is_summed = true;         // it has a checksum
 };
 
-// A payload that is sent later, or several times, with its checksum.
-struct Summed {
+// A payload that is sent later, or several times. Copies are the same payload, whose checksum is taken once, when it is first wanted. Threads: one at a time.
+class Summed {
+ public:
   Frame frame;
-  uint32_t sum = 0;
 
   Summed() = default;
-  explicit Summed(Frame bytes);
+  explicit Summed(Frame bytes) : frame(std::move(bytes)), sum_(std::make_shared<std::optional<uint32_t>>()) {}
+  uint32_t sum() const;
+
+ private:
+  std::shared_ptr<std::optional<uint32_t>> sum_;
 };
 
-// The header frame of a message with this payload.
+// The header frame of a message with this payload, and its checksum.
 std::string header_frame(const Header& header, std::string_view payload);
 std::string header_frame(const Header& header, const Summed& payload);
+// Of one whose payload of so many bytes has none.
+std::string header_frame_without_sum(const Header& header, size_t length);
 
 // The message of these frames. Pure: looks at nothing else, whatever the bytes.
 // Error: one line that says what is wrong with them; none of their text is in it.
 absl::StatusOr<Message> parse(std::span<const std::string_view> frames, const Limits& limits);
+
+// The header alone, if its checksum is right: what it says need not fit the job.
+std::optional<Header> header_of(std::string_view frame);
 
 // "push", "committed": for messages.
 const char* name_of(Type type);

@@ -52,7 +52,7 @@ void Worker::init(uint32_t chunk, std::string value) {
   add({Kind::init, chunk, 0, 0}, std::move(init));
 }
 
-void Worker::push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, std::string bytes, int32_t priority) {
+void Worker::push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, Frame bytes, int32_t priority) {
   Pending push;
   push.header.type = Type::push;
   push.header.chunk = chunk;
@@ -179,6 +179,7 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
       give_back(found->second);
       found->second.whole = false;
       if (std::exchange(found->second.received, true)) break;
+      if (!options_.servers_return) found->second.payload = {};
       found->second.patience = options_.patience;  // from now on it is the others' turn
       arm(push, found->second, now);
       break;
@@ -189,7 +190,7 @@ absl::Status Worker::receive(uint32_t server, const Message& message, Time now, 
                                                           " of what it had updated: its state was damaged or removed"));
       }
       auto found = pending_.find(push);
-      if (found == pending_.end()) break;
+      if (found == pending_.end() || (found->second.received && !options_.servers_return)) break;  // it was said before
       give_back(found->second);  // the bytes are lost, and so no longer on their way
       found->second.received = false;
       found->second.whole = true;

@@ -1,8 +1,8 @@
 // Worker: brings contributions to the servers and values back. A pure state machine: calls and messages in, messages and events out; time is
 // an argument.
 //
-// A contribution is copied when it is pushed and kept until its step is committed: whatever is lost on the way, or with a server's
-// connection, is sent again. What waits to be sent to a server goes by priority, the largest first, as long as it has credit: bytes that
+// A contribution is kept until its step is committed, or, of servers that do not return after their death, until it is received: whatever is lost on the way, or
+// with a server's connection, is sent again. What waits to be sent to a server goes by priority, the largest first, as long as it has credit: bytes that
 // were sent and not answered with `received` yet. (Credit that came back with the value instead would let two workers of opposite
 // order wait for each other for ever.) Credit is small: what is handed to TCP can be overtaken by nothing, and TCP shares links unevenly, and loses
 // packets, where several machines send each other much at once.
@@ -72,7 +72,7 @@ class Worker {
   void init(uint32_t chunk, std::string value);
   // Requires: step is the one after the last of this chunk and part, and has_room(chunk, step). The bytes are compressed if the plan says so;
   // of what weighs nothing there are none.
-  void push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, std::string bytes, int32_t priority);
+  void push(uint32_t chunk, uint32_t part, uint64_t step, uint32_t weight, Frame bytes, int32_t priority);
   // The value with what the consistency asks for after `step` pushes. The ticket is the caller's; one pull a chunk at a time. `has_before`: the
   // caller has the version before, and takes the difference.
   void pull(uint64_t ticket, uint32_t chunk, uint64_t step, bool has_before = false);

@@ -12,6 +12,8 @@ namespace mxc::train {
 
 namespace {
 
+bool is_sum(const SharedKey& key) { return key.kind == SharedKey::Kind::gradient || key.kind == SharedKey::Kind::sum; }
+
 // Pushes are updates at once, on the thread that pushes. One thread pushes and pulls.
 class OwnExchange : public Exchange {
  public:
@@ -66,7 +68,7 @@ class JobExchange : public Exchange {
     keys_ = std::move(keys);
     updates_ = std::move(updates);
     std::vector<kv::Key> planned;
-    for (const SharedKey& key : keys_) planned.push_back({key.name, key.shape, key.dtype, key.beside, key.compressed, key.alone, key.begins_anew});
+    for (const SharedKey& key : keys_) planned.push_back({key.name, key.shape, key.dtype, key.beside, key.compressed, key.alone, key.begins_anew, is_sum(key)});
     kv::PlanRules rules;
     rules.servers = job_.servers;
     rules.workers = job_.size;

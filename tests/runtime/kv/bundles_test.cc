@@ -40,9 +40,28 @@ TEST(BundledPushes, LeaveWhenTheLastKeyHasCome) {
   EXPECT_EQ(whole->weights, (std::vector<uint32_t>{7, 8}));
   EXPECT_EQ(whole->priority, 0);
   const std::string gap_a(64 - 8, '\0'), gap_b(64 - 4, '\0');
-  EXPECT_EQ(whole->bytes, (std::vector<std::string>{a0 + gap_a + b0 + gap_b + c0, a1 + gap_a + b1 + gap_b + c1}));
+  EXPECT_EQ(whole->bytes, (std::vector<Frame>{a0 + gap_a + b0 + gap_b + c0, a1 + gap_a + b1 + gap_b + c1}));
   EXPECT_FALSE(pushes.add(0, pieces[1], 2, {{b0.data(), 7}, {b1.data(), 8}}, -1));
   EXPECT_TRUE(pushes.add(0, pieces[2], 2, {{c0.data(), 7}, {c1.data(), 8}}, -2));
+}
+
+// A key that has its chunk for itself: its memory goes along, or a copy of it.
+TEST(BundledPushes, WhatIsLentIsNotCopied) {
+  absl::StatusOr<CommunicationPlan> plan = make_plan({{"a", {2}, f32}}, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const std::string a = bytes({1, 2});
+  bool is_back = false;
+  auto lent = std::make_shared<Lent>(nullptr);
+  lent->when_back([&] { is_back = true; });
+  BundledPushes pushes(*plan);
+  auto whole = pushes.add(0, plan->chunks[0].pieces[0], 1, {{a.data(), 1, lent}}, 0, /*lends=*/true);
+  const auto copied = pushes.add(0, plan->chunks[0].pieces[0], 2, {{a.data(), 1, std::move(lent)}}, 0);
+  EXPECT_EQ(whole->bytes[0].data(), a.data());
+  EXPECT_NE(copied->bytes[0].data(), a.data());
+  EXPECT_EQ(std::string(copied->bytes[0]), a);
+  EXPECT_FALSE(is_back);
+  whole.reset();
+  EXPECT_TRUE(is_back);
 }
 
 TEST(BundledPushes, WhatWeighsNothingHasNoBytes) {
@@ -51,7 +70,7 @@ TEST(BundledPushes, WhatWeighsNothingHasNoBytes) {
   for (size_t key = 0; key < 3; ++key) {
     const auto whole = pushes.add(0, plan.chunks[0].pieces[key], 1, {{nullptr, 0}}, 0);
     EXPECT_EQ(whole.has_value(), key == 2);
-    if (whole.has_value()) EXPECT_EQ(whole->bytes, std::vector<std::string>(1));
+    if (whole.has_value()) EXPECT_EQ(whole->bytes, std::vector<Frame>(1));
   }
 }
 

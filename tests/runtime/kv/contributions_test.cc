@@ -43,7 +43,8 @@ std::pair<std::string, uint64_t> sum(Node node, const std::vector<Given>& given)
   Summands summands;
   for (size_t i = 0; i < given.size(); ++i) summands.add(given[i].part, &contributions[i]);
   std::string into(4 * kCount, '\x7f');
-  const uint64_t weight = summands.sum(node, plan::DType::f32, into);
+  const uint64_t weight = summands.weight(node);
+  if (weight > 0) summands.sum(node, plan::DType::f32, into);
   return {into, weight};
 }
 

@@ -92,7 +92,7 @@ TEST_F(ServerTest, AllAreToldOneCopyOfAValue) {
   ASSERT_EQ(second.size(), 1u);
   EXPECT_EQ(std::string_view(first[0].frame), bytes(11, 22));
   EXPECT_EQ(std::string_view(second[0].frame), bytes(55, 66));
-  for (const Summed& value : {first[0], second[0]}) EXPECT_EQ(value.sum, crc32c(value.frame.data(), value.frame.size()));
+  for (const Summed& value : {first[0], second[0]}) EXPECT_EQ(value.sum(), crc32c(value.frame.data(), value.frame.size()));
 }
 
 TEST_F(ServerTest, ADuplicateIsAnsweredAndNotAdded) {

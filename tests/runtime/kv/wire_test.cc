@@ -117,6 +117,17 @@ TEST(Wire, SaysWhatIsWrong) {
   EXPECT_EQ(refusal({header_frame(join, long_text), long_text}), "its text is too long");
 }
 
+TEST(Wire, APayloadMayGoWithoutASum) {
+  const std::string frame = header_frame_without_sum(kPush, kPushPayload.size());
+  absl::StatusOr<Message> message = parse({frame, kPushPayload});
+  ASSERT_TRUE(message.ok()) << message.status();
+  EXPECT_EQ(message->header, kPush);
+  EXPECT_EQ(message->payload, kPushPayload);
+  EXPECT_FALSE(message->is_summed);
+  EXPECT_EQ(refusal({changed(frame, 64, 1), kPushPayload}), "the payload's checksum is wrong");
+  EXPECT_EQ(refusal({changed(frame, 7, 0x81), kPushPayload}), "there is no such codec");
+}
+
 // Of a chunk that the plan compresses: what is pushed and what comes back; and a contribution that weighs nothing needs no bytes.
 TEST(Wire, CompressedPayloads) {
   Limits limits = kLimits;
@@ -196,7 +207,7 @@ bool is_whole(const Frames& frames) {
     EXPECT_FALSE(message.status().message().empty());
     return false;
   }
-  EXPECT_EQ(header_frame(message->header, message->payload), frames[0]);
+  EXPECT_EQ(message->is_summed ? header_frame(message->header, message->payload) : header_frame_without_sum(message->header, message->payload.size()), frames[0]);
   EXPECT_LT(message->header.chunk, limits.chunk_bytes.size());
   return true;
 }
