@@ -74,12 +74,12 @@ class Lab:
                 raise Failed(f"{pathlib.Path(command[0]).name} has failed: {errors.strip()}")
         return [out for out, _ in shown]
 
-    def load(self, arrays, workers, steps, first, seconds=None, insecure=False):
+    def load(self, arrays, workers, steps, first, seconds=None, insecure=False, transport="zeromq"):
         """A step's seconds, and the bytes that each worker has sent in it, most first."""
         totals = [sum(column) or 1 for column in zip(*arrays)]
         keys = self.folder / "arrays"
         keys.write_text("".join(f"{elements} {work / totals[1]} {work / totals[1]}\n" for elements, work in arrays))
-        arguments = [keys, steps, first] + ([] if seconds is None else [seconds])
+        arguments = [transport, keys, steps, first] + ([] if seconds is None else [seconds])
         shown = self.job(workers, [self.program, *arguments], insecure=insecure)
         seconds, sent = zip(*(map(float, out.split()) for out in shown))
         return max(seconds) / steps, sorted((bytes_sent / steps for bytes_sent in sent), reverse=True)
@@ -141,7 +141,7 @@ def goodput(lab):
 
 
 def against_allreduce(lab):
-    seconds, _ = lab.load(MEGABYTES_25, 4, 10, 3, insecure=True)
+    seconds, _ = lab.load(MEGABYTES_25, 4, 10, 3, insecure=True, transport="tcp")
     return seconds, lab.allreduce(MEGABYTES_25[0][0], 4, 10, 3)
 
 
@@ -167,7 +167,7 @@ ROWS = {
     "bytes": ("bytes that a worker sends a step, one array of 25 MB, 4 workers / lower bound", "MB", 1e6, True, 1.03, 4, bytes_sent(MEGABYTES_25)),
     "bytes_resnet50": ("the same, ResNet-50's 161 arrays", "MB", 1e6, True, 1.10, 4, bytes_sent(networks.resnet50())),
     "goodput": ("push and pull at 1 Gbit, both ways at once, 2 workers / iperf3 --bidir", "MB/s", 1e6, False, 0.95, 2, goodput),
-    "allreduce": ("push and pull of 25 MB, 4 workers, no keys / Open MPI's allreduce", "ms", 1e-3, True, 1.0, 4, against_allreduce),
+    "allreduce": ("push and pull of 25 MB, 4 workers, --transport tcp / Open MPI's allreduce", "ms", 1e-3, True, 1.0, 4, against_allreduce),
     "overlap_vgg": ("step at 200 Mbit, VGG-16's arrays at 1/8 / computation, as long as communication", "s", 1, True, 1.10, 2, overlap(smaller(networks.vgg16(), 8))),
     "overlap_resnet": ("the same, ResNet-50's arrays", "s", 1, True, 1.15, 2, overlap(networks.resnet50())),
     "curve": ("push and pull at 1 Gbit with keys / without", "MB/s", 1e6, False, 0.98, 2, curve),

@@ -1,5 +1,5 @@
 // bench/kvstore_load.cpp: a worker that pushes and pulls arrays as a training would, with sleep in place of computation, for kvstore_lab.py.
-// Usage: kvstore_load KEYS STEPS FIRST [SECONDS]
+// Usage: kvstore_load TRANSPORT KEYS STEPS FIRST [SECONDS]
 //
 // KEYS has a line for each array, in the order in which forward uses them: how many elements, and which share of forward and of backward is its layer's. Computation
 // of a step takes SECONDS, a third of it forward. Without SECONDS nothing is waited for between steps, as fast as the store goes.
@@ -61,11 +61,13 @@ int64_t sent() {
 }
 
 int main(int argc, char** argv) {
-  if (argc < 4 || argc > 5) return std::fprintf(stderr, "usage: %s KEYS STEPS FIRST [SECONDS]\n", argv[0]), 2;
-  const int steps = std::atoi(argv[2]), first = std::atoi(argv[3]);
-  const bool computes = argc == 5;
-  KVStore kv = KVStore::create("dist_sync");
-  std::vector<Layer> layers = read(argv[1], computes ? std::atof(argv[4]) : 0);
+  if (argc < 5 || argc > 6) return std::fprintf(stderr, "usage: %s TRANSPORT KEYS STEPS FIRST [SECONDS]\n", argv[0]), 2;
+  const int steps = std::atoi(argv[3]), first = std::atoi(argv[4]);
+  const bool computes = argc == 6;
+  KVStoreOptions options;
+  options.transport = argv[1];
+  KVStore kv = KVStore::create("dist_sync", options);
+  std::vector<Layer> layers = read(argv[2], computes ? std::atof(argv[5]) : 0);
   for (Layer& layer : layers) kv.init(layer.key, layer.value);
 
   const auto all_there = [&] {

@@ -57,7 +57,7 @@ class Store;  // what a store is inside
 
 struct KVStoreOptions {
   int64_t shards = 0;         // of the job; 0: what `mxc launch --shards` says, or else one a worker
-  std::string transport = "";  // what carries arrays: "zeromq", "mpi", "mpi:FILE" (docs/kvstore.md); empty: zeromq
+  std::string transport = "";  // what carries arrays: "zeromq", "tcp", "mpi", "mpi:FILE" (docs/kvstore.md); empty: zeromq
   std::string compress = "";  // the same in all processes; empty: nothing is compressed
   int64_t servers = 0;        // how many of the processes hold and update values; 0: what `mxc launch --servers` says, or else all
   bool shared_memory = true;  // arrays between processes of one machine go through its memory, where they can

@@ -10,14 +10,17 @@ namespace mxc::kv {
 
 namespace {
 
-constexpr char kMpi[] = "mpi", kMpiFile[] = "mpi:", kZeroMq[] = "zeromq";
+constexpr char kMpi[] = "mpi", kMpiFile[] = "mpi:", kTcp[] = "tcp", kZeroMq[] = "zeromq";
 
 }  // namespace
 
 absl::Status check_data_transport(const std::string& name) {
-  if (name.empty() || name == kZeroMq || name == kMpi || (name.starts_with(kMpiFile) && name.size() > sizeof kMpiFile - 1)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no transport: zeromq, mpi or mpi:FILE"));
+  if (name.empty() || name == kZeroMq || is_tcp(name) || (is_mpi(name) && name != kMpiFile)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no transport: zeromq, tcp, mpi or mpi:FILE"));
 }
+
+bool is_tcp(const std::string& name) { return name == kTcp; }
+bool is_mpi(const std::string& name) { return name == kMpi || name.starts_with(kMpiFile); }
 
 absl::StatusOr<const mxc_mpi*> mpi_of_data_transport(const std::string& name) {
   return load_mpi(name.starts_with(kMpiFile) ? name.substr(sizeof kMpiFile - 1) : std::string());
@@ -25,7 +28,7 @@ absl::StatusOr<const mxc_mpi*> mpi_of_data_transport(const std::string& name) {
 
 absl::Status use_data_transport(const std::string& name, ProcessOptions& options) {
   if (absl::Status status = check_data_transport(name); !status.ok()) return status;
-  if (name.empty() || name == kZeroMq) return absl::OkStatus();
+  if (!is_mpi(name)) return absl::OkStatus();
   auto plugin = mpi_of_data_transport(name);
   if (!plugin.ok()) return plugin.status();
   auto process = join_mpi(*plugin, options.size);

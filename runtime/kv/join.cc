@@ -19,6 +19,7 @@
 #include "runtime/kv/mpi_meeting.h"
 #include "runtime/kv/reach.h"
 #include "runtime/kv/start_scheduler.h"
+#include "runtime/kv/tcp.h"
 #include "runtime/kv/zeromq.h"
 
 namespace mxc::kv {
@@ -109,20 +110,43 @@ absl::StatusOr<Found> find(const Identity& identity, const std::string& transpor
   return identity.meeting.empty() ? be_told_by_mpi(identity, transport) : meet(identity);
 }
 
+using Endpoint = std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)>;
+
+// What carries arrays between machines.
+struct Network {
+  std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest, int also)> endpoint;
+  std::function<bool(const std::string& address)> is_within = nullptr;  // does it stay in this process?
+};
+
+// `context`: see ZeroMqOptions.
+Network over_zeromq(ZeroMqOptions options, std::shared_ptr<ZeroMqContext> context) {
+  options.context = context;
+  Network network;
+  network.endpoint = [options](int64_t largest, int also) {
+    ZeroMqOptions of_this = options;
+    of_this.largest_frame = largest;
+    of_this.also = also;
+    return make_zeromq_transport(of_this);
+  };
+  if (context != nullptr) network.is_within = [context](const std::string& address) { return context->has(address); };
+  return network;
+}
+
+Network over_tcp(bool secret) {
+  const auto inboxes = std::make_shared<Inboxes>();
+  return {[=](int64_t largest, int also) { return make_tcp_transport({.secret = secret, .largest_frame = largest, .also = also, .inboxes = inboxes}); },
+          [=](const std::string& address) { return inboxes->find(address) != nullptr; }};
+}
+
 // Makes endpoints that go through memory where they can, and over this network where they cannot.
-std::function<absl::StatusOr<std::unique_ptr<Transport>>(int64_t largest)> near_and_far(const ZeroMqOptions& network, bool shared_memory, uint32_t size) {
+Endpoint near_and_far(const Network& network, bool shared_memory, uint32_t size) {
   return [network, shared_memory, size](int64_t largest) {
     MemoryTransportOptions near;
     near.on = shared_memory;
     near.largest_frame = largest;
     near.capacity = memory_capacity(size);
-    if (network.context != nullptr) near.is_within = [context = network.context](const std::string& address) { return context->has(address); };
-    near.other = [network, largest](int descriptor) {
-      ZeroMqOptions of_this = network;
-      of_this.largest_frame = largest;
-      of_this.also = descriptor;
-      return make_zeromq_transport(of_this);
-    };
+    near.is_within = network.is_within;
+    near.other = [network, largest](int descriptor) { return network.endpoint(largest, descriptor); };
     return make_memory_transport(near);
   };
 }
@@ -169,13 +193,16 @@ absl::StatusOr<ProcessOptions> process_options(const Identity& identity, const C
     of_this.largest_frame = largest;
     return make_zeromq_transport(of_this);
   };
+  if (is_tcp(transport)) {
+    options.data_endpoint = options.level1_endpoint = near_and_far(over_tcp(!network.keys.empty() || network.insecure), shared_memory, identity.size);
+    return options;
+  }
   // A process's worker and server have a context together: what they have to say to each other stays in the process.
   const absl::StatusOr<const ZeroMq*> zmq = ZeroMq::load();
   if (!zmq.ok()) return zmq.status();
-  network.context = std::make_shared<ZeroMqContext>(**zmq, kDataThreads);
-  options.data_endpoint = near_and_far(network, shared_memory, identity.size);
-  network.context = nullptr;  // whoever listens with keys has a context of its own
-  options.level1_endpoint = near_and_far(network, shared_memory, identity.size);
+  options.data_endpoint = near_and_far(over_zeromq(network, std::make_shared<ZeroMqContext>(**zmq, kDataThreads)), shared_memory, identity.size);
+  // Whoever listens with keys has a context of its own.
+  options.level1_endpoint = near_and_far(over_zeromq(network, nullptr), shared_memory, identity.size);
   if (absl::Status status = use_data_transport(transport, options); !status.ok()) return status;
   return options;
 }

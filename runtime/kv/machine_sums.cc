@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/core/fnv.h"
 #include "runtime/io/printable.h"
+#include "runtime/kv/data_transport.h"
 
 namespace mxc::kv {
 
@@ -30,7 +31,7 @@ std::string what_forbids(const MachineSums& job) {
   if (job.async) return "in dist_async, where each push is an update of its own";
   if (job.waits) return "in a job that goes on when processes die: what one had added up for others would be gone with it";
   if (job.compresses) return "with compression, which is of each shard by itself";
-  if (!job.transport.empty() && job.transport != "zeromq") return "over MPI, which moves between processes of a machine what it likes";
+  if (is_mpi(job.transport)) return "over MPI, which moves between processes of a machine what it likes";
   if (!job.shares_memory) return "without shared memory";
   return "";
 }

@@ -109,7 +109,8 @@ class MemoryTransport : public Transport {
       const Duration left = std::max(Duration(end - Clock::now()), Duration(0));
       absl::StatusOr<Arrival> arrival = other_->receive(idle ? left : Duration(0));
       wake_up();
-      look();
+      // The other transport says nothing when a socket has something to say; who has no connection through memory need not ask each time.
+      if (!near_.empty() || !arrival.ok() || arrival->kind == Arrival::Kind::nothing) look();
       if (!arrival.ok()) return arrival;
       if (arrival->kind != Arrival::Kind::nothing) return translated(*std::move(arrival));
       if (!arrivals_.empty()) return next();
@@ -145,6 +146,8 @@ class MemoryTransport : public Transport {
     other_->close(most);  // it stays: others may still wake it
   }
 
+  void receive_into(Destination place) override { other_->receive_into(std::move(place)); }
+  void leave_destinations() override { other_->leave_destinations(); }
   bool shares_memory(Peer peer) const override { return near_.contains(peer) || within_.contains(peer); }
 
  private:

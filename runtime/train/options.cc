@@ -133,8 +133,8 @@ void add_train(CLI::App* app, const core::PlanView& view, Options* options) {
             if (absl::Status status = kv::check_data_transport(name); !status.ok()) throw CLI::ValidationError("--transport", std::string(status.message()));
             options->transport = name;
           },
-          "what carries gradients and parameters between processes: zeromq (the default), or mpi, where mpirun or srun has started them (mpi:FILE: by "
-          "that plug-in)")
+          "what carries gradients and parameters between processes: zeromq (the default); tcp, which is quicker and never encrypted; or mpi, where mpirun or srun has started them "
+          "(mpi:FILE: by that plug-in)")
       ->type_name("NAME");
   verb->add_option_function<std::string>(
           "--shared-memory", [options](const std::string& word) { options->shared_memory = word == "on"; },

@@ -103,11 +103,11 @@ class Digits(Jobs):
         self.train("mixed --optimizer=lamb", 3, "job", "--kvstore", "dist_sync", "--epochs", 1, "--servers", 1)
         self.assertEqual(self.saved("job"), self.saved("alone"))
 
-    def test_without_shared_memory(self):
+    def test_the_same_bits_whichever_way_arrays_go(self):
         self.train("digits", 0, "alone", "--shards", 2, "--epochs", 1)
-        for word, percent in (("on", 100), ("off", 0)):
+        for percent, flags in ((100, ["--shared-memory=on"]), (0, ["--shared-memory=off"]), (0, ["--shared-memory=off", "--transport=tcp"]), (100, ["--transport=tcp"])):
             self.shared = percent
-            shown = self.train("digits", 2, "job", "--kvstore", "dist_sync", "--epochs", 1, "--shared-memory", word)
+            shown = self.train("digits", 2, "job", "--kvstore", "dist_sync", "--epochs", 1, *flags)
             self.report(shown)
             self.assertEqual(self.saved("job"), self.saved("alone"))
 
@@ -275,6 +275,8 @@ class Digits(Jobs):
         self.assertIn("--shared-memory on|off whether arrays between processes of one machine go through its memory: on (the default) or off", shown)
         self.assertIn("--machine-sums auto|on|off whether the processes of a machine add up their gradients before these leave it, and bring values once for all of them: auto "
                       "(the default), where the job can; on, or end with an error; or off", shown)
+        self.assertIn("--transport NAME what carries gradients and parameters between processes: zeromq (the default); tcp, which is quicker and never encrypted; or mpi, where "
+                      "mpirun or srun has started them (mpi:FILE: by that plug-in)", shown)
         self.assertIn("--compress METHOD fewer bytes between processes: fp16, bf16, 2bit, or topk:PART, the largest of each shard's gradients; what is left out is "
                       "added to the next step's", shown)
 

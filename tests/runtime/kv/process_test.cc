@@ -18,7 +18,8 @@ constexpr uint64_t kSteps = 6;
 constexpr int64_t kElements = 40;
 using Values = std::array<float, kElements>;
 
-class ProcessReturnTest : public testing::Test {
+// Within a process, or over TCP.
+class ProcessReturnTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     for (uint32_t rank : {0u, 1u}) std::remove(state(rank).c_str());
@@ -104,11 +105,13 @@ class ProcessReturnTest : public testing::Test {
     return values[0];
   }
 
-  const test::Endpoints endpoints_ = test::in_process();
+  const test::Endpoints endpoints_ = GetParam() ? test::tcp() : test::in_process();
   std::string address_;
 };
 
-TEST_F(ProcessReturnTest, AnotherGoesOnWhereOneEnded) {
+INSTANTIATE_TEST_SUITE_P(All, ProcessReturnTest, testing::Bool(), [](const auto& info) { return info.param ? "Tcp" : "InProcess"; });
+
+TEST_P(ProcessReturnTest, AnotherGoesOnWhereOneEnded) {
   std::promise<std::string> address;
   std::string failure = "none";
   std::thread scheduler([&] {

@@ -10,6 +10,7 @@
 #include "runtime/kv/in_process.h"
 #include "runtime/kv/memory_transport.h"
 #include "runtime/kv/mpi.h"
+#include "runtime/kv/tcp.h"
 #include "runtime/kv/zeromq.h"
 
 namespace mxc::kv::test {
@@ -33,6 +34,15 @@ inline Endpoints zeromq_with_keys() {
   auto keys = make_keys();
   EXPECT_TRUE(keys.ok()) << keys.status();
   return zeromq({.keys = *keys, .largest_frame = 1 << 21});
+}
+
+// `within`: through memory, as endpoints of one process have it.
+inline Endpoints tcp(bool within = false) {
+  return [inboxes = within ? std::make_shared<Inboxes>() : nullptr] {
+    auto transport = make_tcp_transport({.largest_frame = 1 << 21, .inboxes = inboxes});
+    EXPECT_TRUE(transport.ok()) << transport.status();
+    return *std::move(transport);
+  };
 }
 
 // Through memory, with ZeroMQ beside it. Rings of one page: what is larger goes piece by piece.
