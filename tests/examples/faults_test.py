@@ -7,8 +7,10 @@ Usage: faults_test.py ROOT BUILD [unittest arguments].
 """
 import gzip
 import os
+import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -100,6 +102,34 @@ class Deaths(Machines):
         """It computes for longer than the patience lasts."""
         job = Job(self, "job", 5, 1000, 1, 3, "computes")
         job.check_sums(5)
+
+
+class RandomDeaths(Machines):
+    """A hundred jobs, of each of which a process, with its server, or the scheduler is killed at some moment: the others are told who it was, and end."""
+    COUNT = 100
+
+    def test_all_are_gone(self):
+        random.seed(7)
+        took = []
+        for number in range(self.COUNT):
+            victim = random.choice((0, 1, 2, "scheduler"))
+            with self.subTest(number=number, victim=victim):
+                job = Job(self, f"job{number}", FOR_EVER, random.choice((10, 100_000)), port=5001 + number)
+                job.wait_for_steps(1)
+                time.sleep(random.uniform(0, 0.3))
+                pid = job.scheduler() if victim == "scheduler" else job.pid(victim)
+                began = time.monotonic()
+                os.kill(pid, signal.SIGKILL)
+                survivors = [rank for rank in range(HOSTS) if rank != victim]
+                ended, errors = job.ended(survivors)
+                took.append(ended - began)
+                who = (rf"the scheduler at tcp://10.77.0.1:{5001 + number} is gone" if victim == "scheduler" else
+                       rf"rank {victim} \(host \S+, process {pid}\) is gone: its connection has ended; the last step that it began was \d+")
+                for text in errors:
+                    self.assertRegex(text, rf"^\S+steps.cpp:\d+:\d+: error: (push|pull|wait|create|init|barrier): (key 'sum': )?{who}\n$")
+                job.until(lambda: not job.all(), SOON)
+                job.end()
+        print(f"\n{len(took)} deaths: all others gone after {statistics.median(took):.2f} s, {max(took):.2f} s at most (the goal is 5)", file=sys.stderr)
 
 
 class Networks(Machines):
