@@ -9,6 +9,13 @@
 
 namespace mxc::kv {
 
+namespace {
+
+constexpr Duration kSilence = std::chrono::seconds(3);        // of a server, after which it is asked whether its machine can be reached
+constexpr Duration kBetweenLooks = std::chrono::seconds(1);
+
+}  // namespace
+
 Process::Clients::Clients(Process& process, Transport& transport, std::function<void(uint32_t client)> returned)
     : process_(process), transport_(transport), limits_(process.plan_.limits(process.options_.job)), returned_(std::move(returned)) {}
 
@@ -67,7 +74,7 @@ void Process::Clients::answer(Peer peer, const Header& header, std::string_view 
 }
 
 Process::Servers::Servers(Process& process, Transport& transport, Worker& worker, uint32_t sender)
-    : process_(process), transport_(transport), worker_(worker), sender_(sender), limits_(process.plan_.limits(process.options_.job)) {}
+    : process_(process), transport_(transport), worker_(worker), sender_(sender), limits_(process.plan_.limits(process.options_.job)), probe_([&transport] { transport.wake(); }) {}
 
 void Process::Servers::connect(const std::vector<std::string>& places) {
   const CommunicationPlan& plan = process_.plan_;
@@ -106,6 +113,24 @@ void Process::Servers::send() {
     process_.pushes_.fetch_add(request.header.type == Type::push ? 1 : 0, std::memory_order_relaxed);
     process_.again_.fetch_add(request.again ? 1 : 0, std::memory_order_relaxed);
     Process::send(transport_, peer, process_.stamped(request.header, sender_), request.payload, request.kept).IgnoreError();  // said again until it is answered
+  }
+}
+
+void Process::Servers::look() {
+  if (!are_known() || process_.options_.member.waits) return;
+  if (const std::optional<ReachProbe::Answer> answer = probe_.answer(); answer.has_value() && !answer->is_reached && worker_.is_silent(answer->server, now(), kSilence)) {
+    process_.fail(absl::UnavailableError(absl::StrCat("rank ", process_.plan_.rank_of_server(answer->server), " at ", host_and_port_of(addresses_[answer->server]).value_or(""),
+                                                      " cannot be reached, though the scheduler has not missed it")));
+  }
+  if (probe_.is_busy() || now() < next_look_) return;
+  next_look_ = now() + kBetweenLooks;
+  // Each in turn.
+  for (uint32_t i = 1; i <= peers_.size(); ++i) {
+    const uint32_t server = (last_tried_ + i) % static_cast<uint32_t>(peers_.size());
+    if (!peers_[server].has_value() || transport_.shares_memory(*peers_[server]) || !worker_.is_silent(server, now(), kSilence)) continue;
+    if (!host_and_port_of(addresses_[server]).has_value()) continue;
+    last_tried_ = server;
+    return probe_.begin(server, addresses_[server]);
   }
 }
 

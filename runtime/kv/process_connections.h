@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/kv/process.h"
+#include "runtime/kv/reach_probe.h"
 
 namespace mxc::kv {
 
@@ -52,6 +53,8 @@ class Process::Servers {
   bool are_known() const { return !peers_.empty(); }
   // Sends what the worker may send.
   void send();
+  // Ends the job if a server that says nothing can be reached no more, though the scheduler has not missed it: not where the dead return, and the cut may heal.
+  void look();
 
   struct Said {
     uint32_t server = 0;
@@ -72,6 +75,9 @@ class Process::Servers {
   std::map<Peer, uint32_t> server_of_;
   std::vector<std::optional<Peer>> peers_;  // by server; empty: not known yet
   std::vector<std::string> addresses_;
+  ReachProbe probe_;
+  Time next_look_{};
+  uint32_t last_tried_ = 0;
 };
 
 }  // namespace mxc::kv

@@ -32,6 +32,7 @@ bool Process::Level1::begin() {
 void Process::Level1::run() {
   for (bool goes_on = begin(); goes_on;) {
     servers_->send();
+    servers_->look();
     absl::StatusOr<Arrival> arrival = transport_->receive(std::clamp(server_->worker().next_time() - now(), Duration(0), kLongest));
     if (arrival.ok()) take(*arrival);
     else process_.fail(arrival.status());

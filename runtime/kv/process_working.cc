@@ -62,6 +62,7 @@ void Process::Working::run() {
       take_orders();
       push_waiting();
       servers_->send();
+      servers_->look();
     }
     const Duration most = worker_.has_value() ? worker_->next_time() - now() : kLongest;
     absl::StatusOr<Arrival> arrival = transport_->receive(std::clamp(most, Duration(0), kLongest));

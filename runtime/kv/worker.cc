@@ -112,7 +112,9 @@ void Worker::add(const Id& id, Pending pending) {
   pending.order = next_order_++;
   pending.patience = patience_with(id);
   auto [place, fresh] = pending_.emplace(id, std::move(pending));
-  if (fresh) enqueue(id);
+  if (!fresh) return;
+  ++servers_[place->second.server].wanted;
+  enqueue(id);
 }
 
 Duration Worker::patience_with(const Id& id) const {
@@ -145,6 +147,7 @@ void Worker::answered(const Id& id) {
   give_back(pending);
   alarms_.erase({pending.again, id});
   dequeue(id, pending);
+  if (ServerState& server = servers_[pending.server]; --server.wanted == 0) server.waited_for = Time::max();
   pending_.erase(found);
 }
 
@@ -158,6 +161,7 @@ void Worker::arm(const Id& id, Pending& pending, Time now) {
 absl::Status Worker::receive(uint32_t server, const Message& message, Time now, std::vector<Pulled>& pulled) {
   const Header& header = message.header;
   servers_[server].heard = now;
+  if (servers_[server].wanted > 0) servers_[server].waited_for = now;
   auto from_elsewhere = [&] { return plan_.chunks[header.chunk].server != server && server_for(header.chunk) != server; };
   const Id push = {Kind::push, header.chunk, header.part, header.step};
   switch (header.type) {
@@ -302,6 +306,7 @@ bool Worker::send(Time now, Request& request) {
       request.header.weight = request.header.codec = 0;
     }
     pending.sent = true;
+    servers_[server].waited_for = std::min(servers_[server].waited_for, now);
     if (id.kind == Kind::push) pending.whole = false;
     arm(id, pending, now);
     next_server_ = server + 1;

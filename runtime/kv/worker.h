@@ -99,6 +99,10 @@ class Worker {
   // When `send` has something to say again, at the latest.
   Time next_time() const;
 
+  // Has this server, of which something is wanted, said nothing for so long?
+  bool is_silent(uint32_t server, Time now, Duration so_long) const {
+    return servers_[server].wanted > 0 && now - servers_[server].waited_for >= so_long;
+  }
   // Has it anything to do with this server?
   bool speaks_to(uint32_t server) const { return servers_[server].is_used; }
   // Credit of a server that is taken.
@@ -131,6 +135,8 @@ class Worker {
     bool open = false, is_used = false;
     int64_t on_the_way = 0;
     Time heard = std::chrono::hours(-1);  // its last message
+    int64_t wanted = 0;                   // requests that it has not answered
+    Time waited_for = Time::max();        // since when, or since its last message
     std::set<std::tuple<int32_t, uint64_t, Id>> queue;  // (-turn, order): to be sent now
   };
 

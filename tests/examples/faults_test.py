@@ -16,7 +16,7 @@ import sys
 import time
 import unittest
 
-from three_machines import HOSTS, LIMIT, MXC, ROOT, SOON, Job, Machines, FOR_EVER, listening
+from three_machines import HOSTS, LIMIT, MXC, NFT, ROOT, SOON, Job, Machines, FOR_EVER, listening
 
 DIGITS = ROOT / "examples/data/digits.csv.gz"
 PATIENCE = 30  # seconds, the default
@@ -33,9 +33,9 @@ class Deaths(Machines):
         for what, told, target, ended in cls.table:
             print(f"  {what:<44}{told:8.2f}{target:8.1f}{ended:8.2f}", file=sys.stderr)
 
-    def check(self, what, fault, target, pattern, survivors=(0, 2), limit=SOON, arguments=(), before=2):
+    def check(self, what, fault, target, pattern, survivors=(0, 2), limit=SOON, arguments=(), before=2, elements=1000, port=5001):
         """Rank 1, unless the fault says otherwise, is gone after `fault(job)`. `pattern`: what the survivors say, {pid} being rank 1's process."""
-        job = Job(self, "job", FOR_EVER, 1000, *arguments)
+        job = Job(self, f"job{port}", FOR_EVER, elements, *arguments, port=port)
         job.wait_for_steps(before)
         pid = job.pid(1)
         began = time.monotonic()
@@ -81,6 +81,20 @@ class Deaths(Machines):
         job = self.check("one-way drop, of what it is sent", lambda _: self.drop(2, "input"), 3,
                          self.WHO + "(does not answer|is gone: its connection has ended)" + self.STEP)
         self.assertRegex(job.ended([1])[1][0], "the scheduler at tcp://10.77.0.1:5001 is gone\n$")
+
+    UNREACHABLE = r"rank {0} at 10\.77\.0\.{1}:\d+ cannot be reached, though the scheduler has not missed it"
+
+    def test_two_are_cut_from_each_other(self):
+        """Ranks 1 and 2, on machines 2 and 3; both still reach the scheduler, on machine 1. Either may see it first, and is named with the other."""
+        one, other = self.UNREACHABLE.format(2, 3), self.UNREACHABLE.format(1, 2)
+        told = rf"((rank 1 \(host \S+, process \d+\): )?{one}|(rank 2 \(host \S+, process \d+\): )?{other})"
+        for port, direction, address in ((5001, "output", "daddr"), (5002, "input", "saddr")):
+            with self.subTest(direction=direction):
+                job = self.check(f"two cut from each other, {direction}", lambda _: self.drop(2, direction, ("ip", address, self.network.address(3))), 8, told,
+                                 survivors=(0, 1, 2), elements=10**6, port=port)
+                self.assertRegex(job.said(0, "errors"), r"rank [12] \(host \S+, process \d+\): rank [12] at ")
+                job.end()
+                self.on(2, NFT, "flush", "ruleset")
 
     def test_stopped(self):
         self.check("SIGSTOP", lambda job: os.kill(job.pid(1), signal.SIGSTOP), 3, self.WHO + "does not answer" + self.STEP)

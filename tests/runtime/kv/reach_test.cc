@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <optional>
 #include <string>
 #include <tuple>
 
 #include "runtime/kv/join.h"
+#include "runtime/kv/reach_probe.h"
 #include "runtime/kv/zeromq.h"
 
 namespace mxc::kv {
@@ -53,6 +56,30 @@ TEST(Reach, WhereSomethingListens) {
   (*transport)->close(Duration(0));
   EXPECT_EQ(first_that_answers({"127.0.0.2", "127.0.0.3"}, port, each).status().message(), "nothing answers at port " + std::to_string(port) + " of 127.0.0.2, 127.0.0.3");
   for (const std::string& own : own_addresses()) EXPECT_FALSE(is_own_name(own)) << own;
+}
+
+// Of two servers, one after the other.
+TEST(ReachProbe, SaysWhoCanBeReached) {
+  auto transport = make_zeromq_transport({});
+  ASSERT_TRUE(transport.ok());
+  const std::string address = *(*transport)->listen("tcp://127.0.0.1:0");
+  std::promise<void> done;
+  ReachProbe probe([&] { done.set_value(); });
+  EXPECT_FALSE(probe.answer().has_value());
+  const std::string near = address + "#token;memory=name", nobody = "tcp://127.0.0.2:1", by_mpi = "mpi:0/1";
+  for (const auto& [server, at, is_reached] : {std::tuple(3u, near, true), std::tuple(4u, nobody, false), std::tuple(5u, by_mpi, true)}) {
+    done = {};
+    std::future<void> end = done.get_future();
+    probe.begin(server, at);
+    EXPECT_TRUE(probe.is_busy());
+    end.wait();
+    const std::optional<ReachProbe::Answer> answer = probe.answer();
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->server, server);
+    EXPECT_EQ(answer->is_reached, is_reached) << at;
+    EXPECT_FALSE(probe.answer().has_value());
+    EXPECT_FALSE(probe.is_busy());
+  }
 }
 
 TEST(Join, ASchedulerListensToOthersWithKeysAlone) {

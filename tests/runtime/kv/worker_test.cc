@@ -54,6 +54,28 @@ class ReturningServersTest : public WorkerTest {
   ReturningServersTest() : WorkerTest({.credit = 420, .servers_return = true}) {}
 };
 
+TEST_F(WorkerTest, KnowsSinceWhenAServerOwesItSomething) {
+  const auto is_silent = [&] { return worker_.is_silent(0, now_, seconds(3)); };
+  now_ += seconds(10);
+  EXPECT_FALSE(is_silent());  // nothing has been sent
+  open();
+  now_ += seconds(10);
+  EXPECT_FALSE(is_silent());  // nothing is wanted
+  worker_.ask(7, 1);
+  worker_.ask(8, 2);
+  sent();
+  now_ += seconds(2);
+  EXPECT_FALSE(is_silent());
+  hear(Type::version, 1, 0, 7);
+  now_ += seconds(2);
+  EXPECT_FALSE(is_silent());  // it has said something
+  now_ += seconds(1);
+  EXPECT_TRUE(is_silent());
+  hear(Type::version, 2, 0, 8);
+  now_ += seconds(10);
+  EXPECT_FALSE(is_silent());
+}
+
 TEST_F(WorkerTest, AsksForVersions) {
   open();
   worker_.ask(7, 1);
