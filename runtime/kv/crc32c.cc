@@ -116,6 +116,7 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(const unsigned char* a
 
 constexpr size_t kVectors = 8;
 constexpr size_t kFold = kVectors * sizeof(__m256i);  // bytes
+constexpr size_t kAhead = 4096, kLine = 64;           // what is in memory alone comes a third faster if it is asked for so far ahead (10 to 13.6 GB/s)
 
 // x^power, as multiplication of sums takes it: both are bits in reverse, and so their product stands one bit too low.
 constexpr uint64_t factor(int power) {
@@ -141,8 +142,10 @@ __attribute__((target("avx2,vpclmulqdq,sse4.2"))) uint32_t by_folding(const unsi
   __m256i vectors[kVectors];
   for (size_t i = 0; i < kVectors; ++i) vectors[i] = vector_at(at, i);
   vectors[0] = _mm256_xor_si256(vectors[0], _mm256_set_epi32(0, 0, 0, 0, 0, 0, 0, static_cast<int>(begin)));
-  for (size -= kFold, at += kFold; size >= kFold; size -= kFold, at += kFold)
+  for (size -= kFold, at += kFold; size >= kFold; size -= kFold, at += kFold) {
+    for (size_t ahead = 0; ahead < kFold; ahead += kLine) _mm_prefetch(at + kAhead + ahead, _MM_HINT_T0);
     for (size_t i = 0; i < kVectors; ++i) vectors[i] = folded(vectors[i], vector_at(at, i));
+  }
   alignas(__m256i) unsigned char left[kFold];
   std::memcpy(left, vectors, kFold);
   return by_instruction(at, size, by_instruction(left, kFold, 0));
