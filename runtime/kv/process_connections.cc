@@ -1,6 +1,7 @@
 // See process_connections.h.
 #include "runtime/kv/process_connections.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,8 +12,8 @@ namespace mxc::kv {
 
 namespace {
 
-constexpr Duration kSilence = std::chrono::seconds(3);        // of a server, after which it is asked whether its machine can be reached
-constexpr Duration kBetweenLooks = std::chrono::seconds(1);
+constexpr Duration kSilence = std::chrono::seconds(3);    // of a server, after which it is asked whether its machine can be reached
+constexpr Duration kMostPause = std::chrono::seconds(32);  // before it is asked again
 
 }  // namespace
 
@@ -82,6 +83,7 @@ void Process::Servers::connect(const std::vector<std::string>& places) {
     return process_.fail(absl::InternalError("the scheduler knows of another number of members"));
   peers_.resize(plan.servers());
   addresses_.resize(peers_.size());
+  tries_.resize(peers_.size());
   for (uint32_t server = 0; server < peers_.size(); ++server) {
     const Place place = parse_place(places[plan.rank_of_server(server)]);
     const std::string& address = plan.is_level1(server) ? place.level1 : place.server;
@@ -122,15 +124,17 @@ void Process::Servers::look() {
     process_.fail(absl::UnavailableError(absl::StrCat("rank ", process_.plan_.rank_of_server(answer->server), " at ", host_and_port_of(addresses_[answer->server]).value_or(""),
                                                       " cannot be reached, though the scheduler has not missed it")));
   }
-  if (probe_.is_busy() || now() < next_look_) return;
-  next_look_ = now() + kBetweenLooks;
-  // Each in turn.
-  for (uint32_t i = 1; i <= peers_.size(); ++i) {
-    const uint32_t server = (last_tried_ + i) % static_cast<uint32_t>(peers_.size());
-    if (!peers_[server].has_value() || transport_.shares_memory(*peers_[server]) || !worker_.is_silent(server, now(), kSilence)) continue;
-    if (!host_and_port_of(addresses_[server]).has_value()) continue;
-    last_tried_ = server;
-    return probe_.begin(server, addresses_[server]);
+  for (uint32_t server = 0; server < peers_.size(); ++server) {
+    Tries& tries = tries_[server];
+    if (!worker_.is_silent(server, now(), kSilence)) {
+      tries = {};
+      continue;
+    }
+    const bool is_near = !peers_[server].has_value() || transport_.shares_memory(*peers_[server]) || !host_and_port_of(addresses_[server]).has_value();
+    if (is_near || probe_.is_busy() || now() < tries.next) continue;
+    tries.next = now() + tries.pause;
+    tries.pause = std::min(2 * tries.pause, kMostPause);
+    probe_.begin(server, addresses_[server]);
   }
 }
 

@@ -75,9 +75,13 @@ class Process::Servers {
   std::map<Peer, uint32_t> server_of_;
   std::vector<std::optional<Peer>> peers_;  // by server; empty: not known yet
   std::vector<std::string> addresses_;
+  // When a server that stays silent is tried next: less and less often, since one that is busy may take connections later than its machine does.
+  struct Tries {
+    Time next{};
+    Duration pause = std::chrono::seconds(1);
+  };
   ReachProbe probe_;
-  Time next_look_{};
-  uint32_t last_tried_ = 0;
+  std::vector<Tries> tries_;  // by server
 };
 
 }  // namespace mxc::kv
