@@ -195,8 +195,8 @@ class Launch(unittest.TestCase):
 
     def test_a_process_that_stands_still_is_gone(self):
         victim, errors, took, code = self.killed(signal.SIGSTOP)
-        self.assertLess(took, SOON)  # two seconds of silence, three for the end
-        self.assertEqual(code, 1)
+        self.assertLess(took, SOON, errors)  # two seconds of silence, three for the end
+        self.assertEqual(code, 1, errors)
         self.assertRegex(errors, rf"\[0\] .*: rank 1 \(host \S+, process {victim}\) does not answer; the last step that it began was \d+\n")
 
     def test_a_program_that_stands_still_is_gone(self):
