@@ -70,8 +70,9 @@ class Process {
 
   // A contribution to a key. `done`: what is at `parts` has been copied, but for what is lent, and may change. Steps of a key count from 1.
   void push(uint32_t key, uint64_t step, std::vector<PartOfKey> parts, int32_t priority, Done done);
-  // Is there something to gain by lending? Not where contributions are kept until others have made theirs, too.
-  bool borrows() const { return options_.state.empty(); }
+  // Is there something to gain by lending? Not where contributions are kept until others have made theirs, too, nor where nobody waits for the others: there the next
+  // ones may be computed while these are on their way.
+  bool borrows() const { return options_.state.empty() && options_.worker.consistency == Consistency(); }
   // The value of a key after `step` pushes goes to `target`. Before `done` the memory is this process's.
   void pull(uint32_t key, uint64_t step, char* target, Done done);
   // How many steps all parts of a key's value have goes to `steps`; it is this process's before `done`.

@@ -50,7 +50,7 @@ Reply reply_to(const Header& header, uint32_t worker, Type type, uint64_t step);
 // The error of a message that breaks the protocol.
 absl::Status broken(const Message& message, const char* what);
 
-// Of a chunk whose value is not the sum itself: the sum of a step's contributions, which weigh `weight` together, for a chunk; and its value, which is to be changed, with those of the chunks
+// Of a chunk whose value is not the sum itself: the sum of a step's contributions, which weigh `weight` together; and its value, which is to be changed, with those of the chunks
 // that lie beside it (plan.h).
 struct Step {
   uint32_t chunk = 0;
