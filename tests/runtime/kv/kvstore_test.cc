@@ -380,6 +380,51 @@ TEST(KVStoreFailures, APlanOfOneWorkerThatDiffers) {
   EXPECT_EQ(ends[0].find("pull: key 'w': the plans of"), 0u);
 }
 
+// What was pushed is what counts, though the program writes to the array at once. Large ones are not copied: then the write waits.
+TEST(KVStore, PushedArraysMayBeWrittenToAtOnce) {
+  constexpr int64_t kElements = 300'000;
+  for (const test::Endpoints& endpoints : {test::in_process(), test::zeromq({.largest_frame = 1 << 21}), test::tcp(), test::tcp(/*within=*/true), test::shared_memory()}) {
+    for (const std::string kind : {"dist_sync", "dist_async"}) {
+      EXPECT_EQ(run_job({.workers = 3, .shards = 3, .kind = kind, .endpoints = endpoints},
+                        [](Store& store) {
+                          const NDArray pushed = NDArray::full({kElements}, static_cast<float>(store.rank + 1)), target = NDArray::zeros({kElements});
+                          store.set_updater([](const KVUpdate& update) { update.value += update.gradient; }, here());
+                          store.init("w", target, here());
+                          for (int step = 0; step < 5; ++step) {
+                            store.push("w", {pushed}, 0, here());
+                            pushed += 10.0f;
+                            store.pull("w", target, here());
+                          }
+                          store.barrier(here());
+                          store.pull("w", target, here());
+                          // Five steps of 1 + 2 + 3, and of 0, 10, 20, 30, 40 each.
+                          EXPECT_EQ(reduce_min(target).item<float>(), 5 * 6 + 3 * 100);
+                          EXPECT_EQ(reduce_max(target).item<float>(), 5 * 6 + 3 * 100);
+                        }),
+                without_errors(3));
+    }
+  }
+}
+
+// An array that was pushed in vain can be written to: it is not waited for any more.
+TEST(KVStoreFailures, PushedArraysComeBack) {
+  for (const test::Endpoints& endpoints : {test::in_process(), test::zeromq({.largest_frame = 1 << 21}), test::tcp()}) {
+    const std::vector<std::string> ends = run_job({.workers = 2, .shards = 2, .endpoints = endpoints}, [](Store& store) {
+      const NDArray w = NDArray::ones({300'000}), target = NDArray::zeros({300'000});
+      store.init("w", target, here());
+      store.barrier(here());
+      if (store.rank == 1) throw Error("out of luck", here());
+      for (int step = 0; step < 3; ++step) store.push("w", {w}, 0, here());
+      w += 1.0f;
+      EXPECT_EQ(reduce_max(w).item<float>(), 2);
+      store.pull("w", target, here());
+      target.wait();
+    });
+    EXPECT_EQ(ends[1], "out of luck");
+    EXPECT_NE(ends[0].find("rank 1 (host test, process 1): its program has ended with an error"), std::string::npos) << ends[0];
+  }
+}
+
 TEST(KVStoreFailures, AProgramThatEndsWithAnError) {
   const std::vector<std::string> ends = run_job({.workers = 2, .shards = 2}, [](Store& store) {
     store.init("w", NDArray::zeros({2}), here());
