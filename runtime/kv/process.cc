@@ -108,7 +108,9 @@ absl::StatusOr<std::string> Process::start_serving(uint32_t server, const Update
     if (!opened.ok()) return opened.status();
     state = *std::move(opened);
   }
-  serving_ = std::make_unique<Serving>(*this, server, *std::move(transport), update, std::move(state));
+  auto serving = std::make_unique<Serving>(*this, server, *std::move(transport), update, std::move(state));
+  std::lock_guard lock(mutex_);
+  serving_ = std::move(serving);
   return address;
 }
 
@@ -117,7 +119,10 @@ absl::StatusOr<std::string> Process::start_level1() {
   auto transport = options_.level1_endpoint ? options_.level1_endpoint(largest_frame()) : data_endpoint();
   if (!transport.ok()) return transport.status();
   absl::StatusOr<std::string> address = (*transport)->listen(options_.listen);
-  if (address.ok()) level1_ = std::make_unique<Level1>(*this, *std::move(transport));
+  if (!address.ok()) return address;
+  auto level1 = std::make_unique<Level1>(*this, *std::move(transport));
+  std::lock_guard lock(mutex_);
+  level1_ = std::move(level1);
   return address;
 }
 

@@ -158,6 +158,7 @@ class Process {
   Moves moves_;  // the control thread's
 
   std::unique_ptr<Transport> control_transport_;
+  // Set by `seal`, with mutex_, since a job may fail before that.
   std::unique_ptr<Serving> serving_;  // null: others hold the values
   std::unique_ptr<Level1> level1_;    // null: what its worker contributes goes to those who hold values
   std::unique_ptr<Working> working_;
