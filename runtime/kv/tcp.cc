@@ -1,9 +1,6 @@
 // See tcp.h.
 #include "runtime/kv/tcp.h"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -16,14 +13,11 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "runtime/kv/reach.h"
+#include "runtime/kv/tcp_address.h"
 #include "runtime/kv/tcp_connection.h"
 #include "runtime/kv/zeromq.h"
 
@@ -41,55 +35,6 @@ constexpr Duration kFirstPause = milliseconds(20), kMostPause = std::chrono::sec
 constexpr int kMostRefusals = 5;         // in a row: once is no answer, since who dies at that moment hangs up, too
 constexpr int kMostEvents = 64;
 constexpr size_t kEnough = 64 << 10;     // bytes that are worth a system call at once
-constexpr char kAnyPort[] = "*";
-
-std::string without_token(const std::string& address) { return address.substr(0, address.find('#')); }
-std::string token_of(const std::string& address) {
-  const size_t mark = address.find('#');
-  return mark == std::string::npos ? "" : address.substr(mark + 1);
-}
-
-std::string new_token() {
-  std::random_device device;
-  return absl::StrFormat("%08x%08x%08x%08x", device(), device(), device(), device());
-}
-
-// In a time that does not depend on where they differ.
-bool are_equal(std::string_view one, std::string_view other) {
-  unsigned char difference = one.size() == other.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(one.size(), other.size()); ++i) difference |= static_cast<unsigned char>(one[i] ^ other[i]);
-  return difference == 0;
-}
-
-struct SocketAddress {
-  sockaddr_storage storage = {};
-  socklen_t size = sizeof storage;
-  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-};
-
-// Of "tcp://HOST:PORT", whose host is numeric and whose port may be 0 or any.
-std::optional<SocketAddress> parsed(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  if (!absl::StartsWith(text, "tcp://") || colon < sizeof "tcp://" - 1) return std::nullopt;
-  std::string host = text.substr(6, colon - 6), port = text.substr(colon + 1);
-  if (absl::StartsWith(host, "[") && absl::EndsWith(host, "]")) host = host.substr(1, host.size() - 2);
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  if (port.empty() || ::getaddrinfo(host.c_str(), port == kAnyPort ? "0" : port.c_str(), &hints, &found) != 0) return std::nullopt;
-  SocketAddress address;
-  address.size = found->ai_addrlen;
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  ::freeaddrinfo(found);
-  return address;
-}
-
-int new_socket(int family) { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
-
-void send_at_once(int socket) {
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
 
 class TcpTransport : public Transport {
  public:
@@ -114,11 +59,11 @@ class TcpTransport : public Transport {
   absl::StatusOr<std::string> listen(const std::string& text) override {
     if (listening_ >= 0) return absl::FailedPreconditionError("the endpoint listens already");
     const std::string place = without_token(text);
-    std::optional<SocketAddress> address = parsed(place);
+    std::optional<SocketAddress> address = parse_tcp_address(place);
     if (!address.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", place, "' is no tcp://HOST:PORT with a numeric host"));
     if (!options_.secret && !is_loopback(place))
       return absl::PermissionDeniedError(absl::StrCat("refusing to listen at ", place, ", where other machines can connect, without keys"));
-    const int socket = new_socket(address->storage.ss_family), on = 1;
+    const int socket = new_tcp_socket(address->storage.ss_family), on = 1;
     if (socket >= 0) ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (socket < 0 || ::bind(socket, address->get(), address->size) != 0 || ::listen(socket, SOMAXCONN) != 0 ||
         ::getsockname(socket, address->get(), &address->size) != 0) {
@@ -128,16 +73,14 @@ class TcpTransport : public Transport {
     }
     listening_ = socket;
     watch(listening_, kListening, EPOLLIN);
-    const uint16_t port = ntohs(address->storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(address->get())->sin6_port
-                                                                       : reinterpret_cast<sockaddr_in*>(address->get())->sin_port);
     token_ = token_of(text).empty() ? new_token() : token_of(text);
-    own_address_ = absl::StrCat(place.substr(0, place.rfind(':') + 1), port, "#", token_);
+    own_address_ = absl::StrCat(place.substr(0, place.rfind(':') + 1), address->port(), "#", token_);
     if (options_.inboxes != nullptr) options_.inboxes->add(own_address_, inbox_);
     return own_address_;
   }
 
   absl::StatusOr<Peer> connect(const std::string& address) override {
-    if (!parsed(without_token(address)).has_value())
+    if (!parse_tcp_address(without_token(address)).has_value())
       return absl::InvalidArgumentError(absl::StrCat("'", without_token(address), "' is no tcp://HOST:PORT with a numeric host"));
     const Peer peer = next_peer_++;
     links_[peer].address = address;
@@ -250,8 +193,8 @@ class TcpTransport : public Transport {
     Link& link = links_.at(peer);
     link.time = Clock::time_point::max();
     if (link.far == nullptr) link.far = std::make_unique<TcpConnection>(options_.largest_frame);
-    std::optional<SocketAddress> address = parsed(without_token(link.address));
-    const int socket = new_socket(address->storage.ss_family);
+    std::optional<SocketAddress> address = parse_tcp_address(without_token(link.address));
+    const int socket = new_tcp_socket(address->storage.ss_family);
     if (socket < 0) return try_later(link);
     link.far->attach(socket);
     send_at_once(socket);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "runtime/kv/reach.h"
+#include "runtime/kv/tcp_address.h"
 #include "runtime/kv/tcp_connection.h"
 #include "tests/runtime/kv/transports.h"
 
@@ -27,8 +28,6 @@ std::unique_ptr<Transport> endpoint(const TcpOptions& options = {}) {
   EXPECT_TRUE(made.ok()) << made.status();
   return *std::move(made);
 }
-
-std::string without_token(const std::string& address) { return address.substr(0, address.find('#')); }
 
 // An arrival at one of two, while both go on.
 absl::StatusOr<Arrival> next_at(Transport& one, Transport& other, int tries = 2000) {
@@ -84,7 +83,7 @@ TEST(Tcp, AnotherTokenIsRefused) {
 TEST(Tcp, WithoutATokenNobodyIsHeard) {
   auto listener = endpoint();
   const std::string address = *listener->listen(kLoopback);
-  const std::string token = address.substr(address.find('#') + 1);
+  const std::string token = token_of(address);
   const std::string_view other[] = {"mxc tcp 2", token}, more[] = {"mxc tcp 1", token, "x"}, less[] = {"mxc tcp 1"}, early[] = {"hello"};
   std::vector<std::string> said = {"GET / HTTP/1.1\r\n\r\n", std::string(4, '\0'), "\x02" + std::string(3, '\0') + std::string(8, '\xff')};
   for (std::span<const std::string_view> frames : {std::span<const std::string_view>(other), {more}, {less}, {early}}) said.push_back(TcpConnection::encoded(frames));
@@ -204,7 +203,7 @@ TEST_F(TcpDestinations, AFrameIsReceivedWhereItBelongs) {
 TEST_F(TcpDestinations, OneThatIsLeftIsNotWrittenTo) {
   std::string large(1 << 20, '\0');
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>('a' + i % 26);
-  const std::string token = address_.substr(address_.find('#') + 1);
+  const std::string token = token_of(address_);
   const std::string_view greeting[] = {"mxc tcp 1", token}, message[] = {"here", large};
   const std::string bytes = TcpConnection::encoded(greeting) + TcpConnection::encoded(message);
   Stranger by_hand(address_);
